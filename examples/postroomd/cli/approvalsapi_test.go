@@ -34,7 +34,7 @@ func (c apiClient) call(method, path, body string) (status int, answer string) {
 	}
 	w := httptest.NewRecorder()
 	c.pages.ServeHTTP(w, r)
-	require.Equal(c.t, "application/json", w.Header().Get("Content-Type"))
+	require.Contains(c.t, []string{"application/json", "application/problem+json"}, w.Header().Get("Content-Type"))
 	return w.Code, w.Body.String()
 }
 

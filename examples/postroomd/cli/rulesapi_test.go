@@ -51,7 +51,7 @@ func (c *caller) call(method, path, body string, want int) (answer string) {
 	w := httptest.NewRecorder()
 	c.pages.ServeHTTP(w, r)
 	require.Equal(c, want, w.Code, "%s %s: %s", method, path, w.Body.String())
-	require.Equal(c, "application/json", w.Header().Get("Content-Type"))
+	require.Equal(c, want != http.StatusOK, w.Header().Get("Content-Type") == "application/problem+json")
 	return w.Body.String()
 }
 

@@ -29,6 +29,9 @@ type Instruction struct {
 	Revision  int64                 `json:"revision"`
 }
 
+// Revised returns the revision of the instruction, for its ETag.
+func (v Instruction) Revised() int64 { return v.Revision }
+
 func newInstruction(i guidance.Instruction, accounts []mailstore.Account) Instruction {
 	v := Instruction{
 		ID: i.ID, Name: i.Name, Scope: i.Scope, ScopeRef: i.ScopeRef, For: i.About(), Text: i.Text,

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
@@ -22,7 +22,7 @@ import (
 type Config struct {
 	// Authorize returns who makes a request; an error refuses it, with status 403 unless it is made by [WithStatus].
 	// Required: whoever can call may do everything that a person may. Requests of browsers need a protection against
-	// those that another site makes, such as [http.CrossOriginProtection].
+	// those that another site makes, such as [http.CrossOriginProtection]. [RouteOf] says which call is made.
 	Authorize func(r *http.Request) (Caller, error)
 	// Prefix is the path before the calls, such as "/api/v1". Default empty.
 	Prefix string
@@ -33,8 +33,9 @@ type Config struct {
 	// CheckRule returns an error for a rule that the host refuses. Default nil: it refuses none.
 	CheckRule func(rule *rules.Rule) error
 
-	// More are calls of the host's own, by pattern of [http.ServeMux] with the prefix. Default nil: none.
-	More map[string]Call
+	// More are routes of the host's own. One with the method and the path of a route of this package replaces it.
+	// Default nil: none.
+	More []Route
 	// Status returns the status of an error of the host's own; 0 for any other. Default nil: it has none.
 	Status func(err error) int
 	// Logger logs errors with status 500, which callers do not see. Default [slog.Default].
@@ -77,20 +78,28 @@ func New(p *pipeline.Pipeline, cfg Config) (http.Handler, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	a := &api{p, cfg}
 	mux := http.NewServeMux()
-	calls := maps.Clone(cfg.More)
-	if calls == nil {
-		calls = map[string]Call{}
+	for _, route := range a.routes() {
+		mux.Handle(strings.TrimSpace(route.Method+" "+cfg.Prefix+route.Path), a.answers(route))
 	}
-	maps.Copy(calls, approvalCalls(a))
-	maps.Copy(calls, ruleCalls(a))
-	maps.Copy(calls, stopCalls(a))
-	for pattern, fn := range calls {
-		mux.Handle(pattern, a.answers(fn))
-	}
-	mux.Handle("/", a.answers(func(*http.Request) (any, error) {
+	mux.Handle("/", a.answers(Route{call: func(*http.Request) (any, error) {
 		return nil, WithStatus(http.StatusNotFound, errors.New("there is no such call"))
-	}))
+	}}))
 	return mux, nil
+}
+
+// Routes returns the routes of a handler that [New] makes with the Config, sorted by path, to describe them.
+func Routes(cfg Config) []Route {
+	return slices.DeleteFunc((&api{cfg: cfg}).routes(), func(r Route) bool { return r.Summary == "" })
+}
+
+func (a *api) routes() []Route {
+	own := slices.Concat(approvalRoutes(a), ruleRoutes(a), stopRoutes(a))
+	own = slices.DeleteFunc(own, func(r Route) bool {
+		return slices.ContainsFunc(a.cfg.More, func(o Route) bool { return o.Method == r.Method && o.Path == r.Path })
+	})
+	all := slices.Concat(own, a.cfg.More)
+	slices.SortStableFunc(all, func(x, y Route) int { return cmp.Compare(x.Path, y.Path) })
+	return all
 }
 
 // WithStatus returns an error with the status of its answer.
@@ -103,31 +112,60 @@ type statusError struct {
 
 func (e statusError) Unwrap() error { return e.error }
 
-// An ErrorBody is the body of an answer that is an error.
+// An ErrorBody is the body of an answer that is an error: a problem of RFC 9457. Error is its detail.
 type ErrorBody struct {
-	Error string `json:"error"`
+	Type   string `json:"type"` // about:blank: the status says what kind of problem it is
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Error  string `json:"error"`
 }
 
-// answers makes a call of a function that returns a value or an error.
-func (a *api) answers(fn Call) http.Handler {
+// WriteProblem answers a request with an error.
+func WriteProblem(w http.ResponseWriter, status int, says string) error {
+	w.Header().Set("Content-Type", "application/problem+json")
+	return writeJSON(w, status, ErrorBody{"about:blank", http.StatusText(status), status, says, says})
+}
+
+// answers answers the requests of a route.
+func (a *api) answers(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
 		err := checkAddress(r)
 		var value any
 		if err == nil {
-			value, err = a.authorized(r, fn)
+			value, err = a.authorized(withRoute(r, route), route.call)
 		}
-		if err == nil {
-			a.reply(w, http.StatusOK, value)
+		if write, ok := value.(streamer); ok && err == nil {
+			if err = write(w); err == nil {
+				return
+			}
+		}
+		if err != nil {
+			a.refuse(w, r, err)
 			return
 		}
-		status := a.status(err)
-		if status == http.StatusInternalServerError {
-			a.cfg.Logger.Error("a call of the API failed", "path", r.URL.Path, "error", err)
-			err = errors.New("it failed here; the log says why")
+		if v, ok := value.(revised); ok {
+			w.Header().Set("ETag", etag(v.Revised()))
 		}
-		a.reply(w, status, ErrorBody{err.Error()})
+		w.Header().Set("Content-Type", "application/json")
+		a.logUnanswered(writeJSON(w, http.StatusOK, value))
 	})
+}
+
+func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status := a.status(err)
+	if status == http.StatusInternalServerError {
+		a.cfg.Logger.Error("a call of the API failed", "path", r.URL.Path, "error", err)
+		err = errors.New("it failed here; the log says why")
+	}
+	a.logUnanswered(WriteProblem(w, status, err.Error()))
+}
+
+func (a *api) logUnanswered(err error) {
+	if err != nil {
+		a.cfg.Logger.Warn("a call of the API is not answered", "error", err)
+	}
 }
 
 func (a *api) authorized(r *http.Request, fn Call) (any, error) {
@@ -141,15 +179,12 @@ func (a *api) authorized(r *http.Request, fn Call) (any, error) {
 	return fn(r.WithContext(withCaller(r.Context(), caller)))
 }
 
-func (a *api) reply(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
+func writeJSON(w http.ResponseWriter, status int, value any) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	if err := e.Encode(value); err != nil {
-		a.cfg.Logger.Warn("a call of the API is not answered", "error", err)
-	}
+	return e.Encode(value)
 }
 
 // status returns the status of an error. 409 means that something has changed and must be read again.

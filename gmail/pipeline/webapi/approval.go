@@ -70,8 +70,14 @@ func newOutgoingMessage(p *outbox.Preview) *OutgoingMessage {
 // A Request is a request with the values that an answer to it must name.
 type Request struct {
 	Approval
+	AccountID string `json:"account_id"`
 	RequestID string `json:"request_id"`
 	Digest    string `json:"digest"`
+}
+
+// NewRequest makes the JSON of a waiting action, with what an answer names. preview is as for [NewApproval].
+func NewRequest(w safety.Waiting, preview *outbox.Preview, name LabelName) Request {
+	return Request{NewApproval(w, preview, name), w.Action.AccountID, w.Approval.ID, w.Approval.Digest}
 }
 
 // An Answer is the outcome of an answer.

@@ -9,6 +9,9 @@
 //	GET, PATCH, DELETE rules/{id}, POST rules/{id}/swap {"with": …}
 //	GET  stop, POST stop {"why": …, "allow_undo": …}, POST resume {"why": …}
 //
-// The host says with [Config].Authorize who calls, and for which account. Bodies and answers are JSON; an error is an
-// object with the field error. 409 says that something has changed, and must be read again.
+// The host says with [Config].Authorize who calls, and for which account. Bodies and answers are JSON; an error is a
+// problem of RFC 9457. 409 says that something has changed, and must be read again; 412 says that it has another
+// revision than the header field If-Match names.
+//
+// Each call is a [Route]. [OpenAPI] describes routes: the host's own too, which [Handle] makes.
 package webapi

@@ -31,6 +31,9 @@ type Rule struct {
 	Revision       int64                `json:"revision"`
 }
 
+// Revised returns the revision of the rule, for its ETag.
+func (v Rule) Revised() int64 { return v.Revision }
+
 // newRule makes the JSON of a stored rule.
 func newRule(r rules.Rule) Rule {
 	return Rule{

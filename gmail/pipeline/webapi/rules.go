@@ -19,23 +19,20 @@ import (
 // its next reading would revert a change here.
 type rulesAPI struct{ *api }
 
-func ruleCalls(a *api) map[string]Call {
+func ruleRoutes(a *api) []Route {
 	r := rulesAPI{a}
-	return Objects{r.list, r.create, r.show, r.patch, r.remove, r.swap}.Calls(a.cfg.Prefix + "/rules")
-}
-
-// Objects are the calls that list and change objects of one kind in a uniform way.
-type Objects struct{ List, Create, Show, Patch, Remove, Swap Call }
-
-// Calls returns the calls by pattern, for the path of the kind.
-func (k Objects) Calls(path string) map[string]Call {
-	return map[string]Call{
-		"GET " + path:                 k.List,
-		"POST " + path:                k.Create,
-		"GET " + path + "/{id}":       k.Show,
-		"PATCH " + path + "/{id}":     k.Patch,
-		"DELETE " + path + "/{id}":    k.Remove,
-		"POST " + path + "/{id}/swap": k.Swap,
+	of := r.accountOf
+	return []Route{
+		Handle(Route{Method: http.MethodGet, Path: "/rules", Scope: See, Account: ByQuery,
+			Summary: "List the rules in the order in which they are tried"}, r.list),
+		Handle(Route{Method: http.MethodPost, Path: "/rules", Scope: Own, Account: ByBody, Summary: "Create a rule"}, r.create),
+		Handle(Route{Method: http.MethodGet, Path: "/rules/{id}", Scope: See, Account: of, Summary: "Show a rule"}, r.show),
+		Handle(Route{Method: http.MethodPatch, Path: "/rules/{id}", Scope: Own, Account: of,
+			Summary: "Change the fields of a rule that the body has"}, r.patch),
+		Handle(Route{Method: http.MethodDelete, Path: "/rules/{id}", Scope: Own, Account: of, Summary: "Delete a rule"},
+			r.remove),
+		Handle(Route{Method: http.MethodPost, Path: "/rules/{id}/swap", Scope: Own, Account: of,
+			Summary: "Exchange the priorities of two rules"}, r.swap),
 	}
 }
 
@@ -49,62 +46,75 @@ type Removed struct {
 	ID string `json:"id"`
 }
 
+// An AccountFilter selects what is of one account.
+type AccountFilter struct {
+	AccountID string `jsonschema:"only of this account" query:"account_id"`
+}
+
 // list lists the rules in the order in which they are tried: all rules, or with account_id those of an account.
-func (a rulesAPI) list(r *http.Request) (any, error) {
+func (a rulesAPI) list(r *http.Request, in AccountFilter) ([]Rule, error) {
 	all, err := a.Rules.List(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	list, caller := []Rule{}, CallerOf(r)
+	list, caller, filtered := []Rule{}, CallerOf(r), r.URL.Query().Has("account_id")
 	for _, rule := range all {
-		query := r.URL.Query()
-		if caller.sees(rule.AccountID) && (!query.Has("account_id") || rule.AccountID == query.Get("account_id")) {
+		if caller.sees(rule.AccountID) && (!filtered || rule.AccountID == in.AccountID) {
 			list = append(list, newRule(rule))
 		}
 	}
 	return list, nil
 }
 
-func (a rulesAPI) show(r *http.Request) (any, error) {
+func (a rulesAPI) show(r *http.Request, _ None) (Rule, error) {
 	rule, err := a.Rules.Get(r.Context(), r.PathValue("id"))
 	if err == nil && !CallerOf(r).sees(rule.AccountID) {
 		err = fmt.Errorf("rule %q: %w", r.PathValue("id"), postroom.ErrNotFound)
 	}
 	if err != nil {
-		return nil, err
+		return Rule{}, err
 	}
 	return newRule(*rule), nil
 }
 
-func (a rulesAPI) create(r *http.Request) (any, error) {
-	body := newRule(rules.NewRule("", rules.Condition{}, "", nil))
-	body.AccountID = CallerOf(r).AccountID
-	if err := ReadBody(r, &body); err != nil {
-		return nil, err
+// accountOf returns the account of the rule of the path.
+func (a rulesAPI) accountOf(r *http.Request) (string, error) {
+	rule, err := a.Rules.Get(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return "", err
 	}
+	return rule.AccountID, nil
+}
+
+// A NewRule is the body that creates a rule: an omitted field has its default.
+type NewRule struct{ Rule }
+
+// SetDefaults sets what a body may omit.
+func (b *NewRule) SetDefaults(r *http.Request) {
+	b.Rule = newRule(rules.NewRule("", rules.Condition{}, "", nil))
+	b.AccountID = CallerOf(r).AccountID
+}
+
+func (a rulesAPI) create(r *http.Request, body NewRule) (made Rule, err error) {
 	if err := MadeHere(body.ID, body.CreatedAt, body.UpdatedAt, body.Revision); err != nil {
-		return nil, err
+		return made, err
 	}
 	rule := body.rule()
 	if err := KnowsAccounts(r.Context(), a.Mail, rule.AccountID, scopeAccount(&rule)); err != nil {
-		return nil, err
+		return made, err
 	}
 	return a.write(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
 		return store.Create(ctx, tx, rule)
 	})
 }
 
-func (a rulesAPI) patch(r *http.Request) (any, error) {
-	var p rulestore.Patch
-	if err := ReadBody(r, &p); err != nil {
-		return nil, err
-	}
+func (a rulesAPI) patch(r *http.Request, p rulestore.Patch) (Rule, error) {
 	return a.writeSeen(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
 		return store.Patch(ctx, tx, r.PathValue("id"), p)
 	})
 }
 
-func (a rulesAPI) remove(r *http.Request) (any, error) {
+func (a rulesAPI) remove(r *http.Request, _ None) (Removed, error) {
 	_, err := a.writeSeen(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
 		return &rules.Rule{AccountID: CallerOf(r).AccountID}, store.Delete(ctx, tx, r.PathValue("id"))
 	})
@@ -112,36 +122,45 @@ func (a rulesAPI) remove(r *http.Request) (any, error) {
 }
 
 // swap exchanges the priorities of two rules, and returns the one of the path.
-func (a rulesAPI) swap(r *http.Request) (any, error) {
-	var body SwapBody
-	if err := ReadBody(r, &body); err != nil {
-		return nil, err
-	}
+func (a rulesAPI) swap(r *http.Request, body SwapBody) (Rule, error) {
 	if other, err := a.Rules.Get(r.Context(), body.With); err == nil && !CallerOf(r).sees(other.AccountID) {
-		return nil, fmt.Errorf("rule %q: %w", body.With, postroom.ErrNotFound)
+		return Rule{}, fmt.Errorf("rule %q: %w", body.With, postroom.ErrNotFound)
 	}
 	_, err := a.writeSeen(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
 		return &rules.Rule{AccountID: CallerOf(r).AccountID}, store.Swap(ctx, tx, r.PathValue("id"), body.With)
 	})
 	if err != nil {
-		return nil, err
+		return Rule{}, err
 	}
-	return a.show(r)
+	return a.show(r, None{})
 }
 
 type ruleChange = func(context.Context, queue.Tx, *rulestore.Store) (*rules.Rule, error)
 
-// writeSeen changes the rule of the path, if it exists for the caller.
-func (a rulesAPI) writeSeen(r *http.Request, change ruleChange) (any, error) {
+// writeSeen changes the rule of the path, if it exists for the caller and is the one that If-Match names.
+func (a rulesAPI) writeSeen(r *http.Request, change ruleChange) (Rule, error) {
 	if err := a.mayChange(); err != nil {
-		return nil, err
+		return Rule{}, err
 	}
-	if CallerOf(r).AccountID != "" {
-		if _, err := a.show(r); err != nil {
+	if _, err := a.show(r, None{}); err != nil && CallerOf(r).AccountID != "" {
+		return Rule{}, err
+	}
+	return a.write(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
+		if r.Header.Get("If-Match") == "" {
+			return change(ctx, tx, store)
+		}
+		if err := store.Lock(ctx, tx); err != nil {
 			return nil, err
 		}
-	}
-	return a.write(r, change)
+		rule, err := store.Get(ctx, r.PathValue("id")) // nobody else changes it meanwhile
+		if err != nil {
+			return nil, err
+		}
+		if err := CheckMatch(r, rule.Revision); err != nil {
+			return nil, err
+		}
+		return change(ctx, tx, store)
+	})
 }
 
 // mayChange returns an error if rules are not changed here.
@@ -153,15 +172,15 @@ func (a rulesAPI) mayChange() error {
 }
 
 // write changes the stored rules on behalf of the caller.
-func (a rulesAPI) write(r *http.Request, change ruleChange) (any, error) {
+func (a rulesAPI) write(r *http.Request, change ruleChange) (Rule, error) {
 	if err := a.mayChange(); err != nil {
-		return nil, err
+		return Rule{}, err
 	}
 	caller := CallerOf(r)
 	store := a.Rules.As(rulestore.Author{Name: caller.Name, Origin: rulestore.OriginAPI})
 	accounts, err := a.Mail.Accounts(r.Context())
 	if err != nil {
-		return nil, err
+		return Rule{}, err
 	}
 	var changed *rules.Rule
 	err = a.DB.Write(r.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
@@ -179,7 +198,7 @@ func (a rulesAPI) write(r *http.Request, change ruleChange) (any, error) {
 		return a.makeLabels(ctx, tx, accounts, changed)
 	})
 	if err != nil {
-		return nil, err
+		return Rule{}, err
 	}
 	return newRule(*changed), nil
 }

@@ -24,26 +24,29 @@ type Stop struct {
 // A stopAPI stops everything, and reports whether everything is stopped.
 type stopAPI struct{ *api }
 
-func stopCalls(a *api) map[string]Call {
-	s, prefix := stopAPI{a}, a.cfg.Prefix
-	return map[string]Call{
-		"GET " + prefix + "/stop":    s.show,
-		"POST " + prefix + "/stop":   s.stopAll,
-		"POST " + prefix + "/resume": s.resumeAll,
+func stopRoutes(a *api) []Route {
+	s := stopAPI{a}
+	return []Route{
+		Handle(Route{Method: http.MethodGet, Path: "/stop", Scope: See, Account: ByQuery,
+			Summary: "Return whether everything is stopped, by whom, when and why"}, s.show),
+		Handle(Route{Method: http.MethodPost, Path: "/stop", Scope: Approve, NoBody: true,
+			Summary: "Stop everything that changes mailboxes"}, s.stopAll),
+		Handle(Route{Method: http.MethodPost, Path: "/resume", Scope: Approve, NoBody: true,
+			Summary: "Resume, and close breakers"}, s.resumeAll),
 	}
 }
 
 type stopBody struct {
-	Why   string `json:"why"`
-	Undos bool   `json:"allow_undo"`
+	Why   string `json:"why,omitempty"`
+	Undos bool   `json:"allow_undo,omitempty"`
 }
 
-func (a stopAPI) show(r *http.Request) (any, error) {
+func (a stopAPI) show(r *http.Request, _ None) (v Stop, err error) {
 	s, err := a.Ledger.Switch().Stopped(r.Context())
 	if err != nil {
-		return nil, err
+		return v, err
 	}
-	v := Stop{Stopped: s != nil}
+	v = Stop{Stopped: s != nil}
 	if s != nil {
 		v.By, v.Why, v.Undos = s.By, s.Why, s.Undos
 		if !s.At.IsZero() {
@@ -66,38 +69,33 @@ func (a stopAPI) openBreakers(ctx context.Context, c Caller) (string, error) {
 }
 
 // stopAll also accepts a call without a body: stopping everything must not fail because of a formality.
-func (a stopAPI) stopAll(r *http.Request) (any, error) {
-	var body stopBody
-	if err := a.read(r, &body); err != nil {
-		return nil, err
+func (a stopAPI) stopAll(r *http.Request, body stopBody) (v Stop, err error) {
+	if err := mayStop(r); err != nil {
+		return v, err
 	}
-	err := a.Stop(r.Context(), CallerOf(r).Name, stop.Options{Why: body.Why, Undos: body.Undos})
-	if err != nil {
-		return nil, err
+	if err := a.Stop(r.Context(), CallerOf(r).Name, stop.Options{Why: body.Why, Undos: body.Undos}); err != nil {
+		return v, err
 	}
-	return a.show(r)
+	return a.show(r, None{})
 }
 
-func (a stopAPI) resumeAll(r *http.Request) (any, error) {
-	var body struct {
-		Why string `json:"why"`
-	}
-	if err := a.read(r, &body); err != nil {
-		return nil, err
+type resumeBody struct {
+	Why string `json:"why,omitempty"`
+}
+
+func (a stopAPI) resumeAll(r *http.Request, body resumeBody) (v Stop, err error) {
+	if err := mayStop(r); err != nil {
+		return v, err
 	}
 	if err := a.Resume(r.Context(), CallerOf(r).Name, body.Why); err != nil {
-		return nil, err
+		return v, err
 	}
-	return a.show(r)
+	return a.show(r, None{})
 }
 
-// read reads the body, if there is one, of a caller who may stop all accounts.
-func (a stopAPI) read(r *http.Request, into any) error {
-	if CallerOf(r).AccountID != "" {
-		return WithStatus(http.StatusForbidden, errors.New("this stops all accounts, and you may act for one"))
-	}
-	if r.ContentLength == 0 {
+func mayStop(r *http.Request) error {
+	if CallerOf(r).AccountID == "" {
 		return nil
 	}
-	return ReadBody(r, into)
+	return WithStatus(http.StatusForbidden, errors.New("this stops all accounts, and you may act for one"))
 }

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
+	"github.com/postroom-go/postroom/llm/guidance"
+	"github.com/postroom-go/postroom/rules"
+)
+
+const prefix = "/api/v1"
+
+// New returns the handler of the calls below /api/, which need the token of the configuration.
+func New(h *app.App) (http.Handler, error) {
+	caller := webapi.Caller{Name: h.Env.Config.API.Approver}
+	cfg := webapi.Config{
+		Authorize: func(*http.Request) (webapi.Caller, error) { return caller, nil }, // the token has authorized it
+		Prefix:    prefix, CheckRule: func(rule *rules.Rule) error { return checkRefused(h.Env, rule) },
+		More: routes(h), Status: status, Logger: h.Log,
+	}
+	switch paths := h.Env.Config.Paths; {
+	case len(paths.MailboxRules) > 0:
+		cfg.FixedRules = fmt.Sprintf("the rules are those of the files that paths.rules and paths.mailbox_rules name (%s), and "+
+			"are changed there; without these settings they are changed here", strings.Join(h.Env.RulesPaths(), ", "))
+	case paths.Rules != "":
+		cfg.FixedRules = fmt.Sprintf("the rules are those of %s, which paths.rules names, and are changed there; "+
+			"without paths.rules they are changed here", paths.Rules)
+	}
+	calls, err := webapi.New(h.Pipeline, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return Authorized(h, "api.token", h.Env.Config.API.Token, calls), nil
+}
+
+// routes are the routes of the daemon. h may be nil if they are only described.
+func routes(h *app.App) []webapi.Route {
+	return slices.Concat(instructionsAPI{h}.routes())
+}
+
+// OpenAPI returns the description of the API, as JSON.
+func OpenAPI() ([]byte, error) {
+	return webapi.OpenAPI("Postroom", "1", prefix, webapi.Routes(webapi.Config{More: routes(nil)}))
+}
+
+// ServeOpenAPI serves the description of the API.
+func ServeOpenAPI(w http.ResponseWriter, _ *http.Request) {
+	text, err := OpenAPI()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) //nolint:errcheck // a client that has hung up
+}
+
+// Authorized refuses calls without the token of a setting. Its timing does not reveal how much of a token is right.
+func Authorized(h *app.App, setting string, right config.Secret, next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(right))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		got := sha256.Sum256([]byte(token))
+		if ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="postroomd"`)
+		err := webapi.WriteProblem(w, http.StatusUnauthorized,
+			"the header field Authorization has no token that is right; write Bearer and the token of "+setting)
+		if err != nil {
+			h.Log.Warn("a call of the API is not answered", "error", err)
+		}
+	})
+}
+
+// status returns the status of an error of the daemon's own calls.
+func status(err error) int {
+	_, typed := errors.AsType[usage.Error](err)
+	switch {
+	case errors.Is(err, guidance.ErrChanged):
+		return http.StatusConflict
+	case typed, errors.Is(err, guidance.ErrInvalid), errors.Is(err, guidance.ErrSame):
+		return http.StatusUnprocessableEntity
+	}
+	return 0
+}
