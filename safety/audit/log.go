@@ -151,6 +151,15 @@ func (l *Log) Head(ctx context.Context, q Querier) (h Head, err error) {
 	return h, err
 }
 
+// Entries returns up to limit entries whose numbers come after the given one, oldest first.
+func (l *Log) Entries(ctx context.Context, after int64, limit int) ([]Entry, error) {
+	var entries []Entry
+	if err := dbquery.Select(ctx, l.db.Reader(), &entries, selectEntries, after, limit); err != nil {
+		return nil, fmt.Errorf("audit: read the log: %w", err)
+	}
+	return entries, nil
+}
+
 // Has reports whether the log has a head, as its end or before.
 func (l *Log) Has(ctx context.Context, q Querier, head Head) (bool, error) {
 	var sum string

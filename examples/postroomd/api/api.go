@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
@@ -19,13 +20,23 @@ import (
 
 const prefix = "/api/v1"
 
-// New returns the handler of the calls below /api/, which need the token of the configuration.
-func New(h *app.App) (http.Handler, error) {
+// A Handler serves the calls below /api/. It is safe for concurrent use.
+type Handler struct {
+	http.Handler
+	end func()
+}
+
+// Close ends the streams of events. Calls are still served.
+func (h *Handler) Close() { h.end() }
+
+// New returns the handler of an App. Each call needs the token of the configuration.
+func New(h *app.App) (*Handler, error) {
+	done := make(chan struct{})
 	caller := webapi.Caller{Name: h.Env.Config.API.Approver}
 	cfg := webapi.Config{
 		Authorize: func(*http.Request) (webapi.Caller, error) { return caller, nil }, // the token has authorized it
 		Prefix:    prefix, CheckRule: func(rule *rules.Rule) error { return checkRefused(h.Env, rule) },
-		More: routes(h), Status: status, Logger: h.Log,
+		More: routes(h, done), Status: status, Logger: h.Log,
 	}
 	switch paths := h.Env.Config.Paths; {
 	case len(paths.MailboxRules) > 0:
@@ -39,17 +50,21 @@ func New(h *app.App) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Authorized(h, "api.token", h.Env.Config.API.Token, calls), nil
+	return &Handler{Authorized(h, "api.token", h.Env.Config.API.Token, calls),
+		sync.OnceFunc(func() { close(done) })}, nil
 }
 
-// routes are the routes of the daemon. h may be nil if they are only described.
-func routes(h *app.App) []webapi.Route {
-	return slices.Concat(instructionsAPI{h}.routes())
+// routes are the routes of the daemon; done ends streams. h may be nil if they are only described.
+func routes(h *app.App, done <-chan struct{}) []webapi.Route {
+	of := mailboxes{h}
+	return slices.Concat(instructionsAPI{h}.routes(), approvalsAPI{h, of}.routes(), mailAPI{h, of}.routes(),
+		actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(), mailboxesAPI{h, of}.routes(), jobsAPI{h}.routes(),
+		eventsAPI{h, of, done}.routes())
 }
 
 // OpenAPI returns the description of the API, as JSON.
 func OpenAPI() ([]byte, error) {
-	return webapi.OpenAPI("Postroom", "1", prefix, webapi.Routes(webapi.Config{More: routes(nil)}))
+	return webapi.OpenAPI("Postroom", "1", prefix, webapi.Routes(webapi.Config{More: routes(nil, nil)}))
 }
 
 // ServeOpenAPI serves the description of the API.
@@ -80,6 +95,22 @@ func Authorized(h *app.App, setting string, right config.Secret, next http.Handl
 			h.Log.Warn("a call of the API is not answered", "error", err)
 		}
 	})
+}
+
+// notFound gives the error about an id that the caller has made up the status of a missing thing.
+func notFound(err error) error {
+	if _, wrong := errors.AsType[usage.Error](err); wrong {
+		err = webapi.WithStatus(http.StatusNotFound, err)
+	}
+	return err
+}
+
+// conflict is notFound for what is there and was answered.
+func conflict(err error) error {
+	if _, wrong := errors.AsType[usage.Error](err); wrong {
+		err = webapi.WithStatus(http.StatusConflict, err)
+	}
+	return err
 }
 
 // status returns the status of an error of the daemon's own calls.

@@ -64,8 +64,10 @@ func newWorldOn(t *testing.T, database string, mails ...string) *world {
 		require.NoError(t, err)
 	}
 	w.work()
-	w.api, err = api.New(a)
+	handler, err := api.New(a)
 	require.NoError(t, err)
+	t.Cleanup(handler.Close)
+	w.api = handler
 	return w
 }
 

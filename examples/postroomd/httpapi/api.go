@@ -9,8 +9,8 @@ import (
 )
 
 // withAPI adds the API and what assistants call, each if its token is configured. Each call needs the token, so any
-// host name is permitted, and a proxy.
-func withAPI(h *app.App, local http.Handler) (http.Handler, error) {
+// host name is permitted, and a proxy. The returned function also ends the streams of events.
+func withAPI(h *app.App, local http.Handler, onClose func()) (http.Handler, func(), error) {
 	all := http.NewServeMux()
 	all.Handle("/", local)
 	if token := h.Env.Config.MCP.Token; token != "" {
@@ -18,13 +18,13 @@ func withAPI(h *app.App, local http.Handler) (http.Handler, error) {
 		all.Handle("/mcp", api.Authorized(h, "mcp.token", token, serve))
 	}
 	if h.Env.Config.API.Token == "" {
-		return all, nil
+		return all, onClose, nil
 	}
 	calls, err := api.New(h)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all.Handle("/api/", calls)
 	all.HandleFunc("GET /openapi.json", api.ServeOpenAPI)
-	return all, nil
+	return all, func() { onClose(); calls.Close() }, nil
 }

@@ -42,7 +42,7 @@ func NewHandler(h *app.App, login *queueui.Login) (pages http.Handler, onClose f
 			elsewhere = guard.Protect(private)
 		}
 	}
-	handler, err := withAPI(h, byName(mux, guard, elsewhere))
+	handler, onClose, err := withAPI(h, byName(mux, guard, elsewhere), onClose)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,17 +14,17 @@ import (
 
 // Actions are a page of what was done, newest first.
 type Actions struct {
-	List []ListedAction
-	Next string // the id of the action after which the next page begins; empty on the last one
+	List []ListedAction `json:"actions"`
+	Next string         `json:"next,omitempty"` // the id of the action after which the next page begins; empty on the last one
 }
 
 // A ListedAction is an action with what may be done about it.
 type ListedAction struct {
 	Deed
-	Mailbox string // its address
-	Undo    string // what became of its undo, in words; empty if nobody has asked for it
-	CanUndo bool
-	IsUndo  bool // taking it back does the first action again
+	Mailbox string `json:"mailbox"`        // its address
+	Undo    string `json:"undo,omitempty"` // what became of its undo, in words; empty if nobody has asked for it
+	CanUndo bool   `json:"can_undo"`
+	IsUndo  bool   `json:"is_undo"` // taking it back does the first action again
 }
 
 // ActionsPage is the number of actions on a page.
@@ -106,15 +106,15 @@ func undoWords(r undo.Result) string {
 // A WholeAction is an action with what it was about, and what its undo would do or has done.
 type WholeAction struct {
 	ListedAction
-	Kind     postroom.ActionType
-	Decision Decision
-	Message  string // the id of the message, at Gmail; empty if it is no longer here
-	JobID    string
-	Approver string       // who has approved it; empty if nobody was asked
-	Held     string       // why it does not start now; empty if it may
-	Change   *LabelChange // nil: it has changed no labels, or not yet
-	Plan     []string     // what its undo would do, or has done, one thing a line
-	Refused  string       // why it cannot be taken back
+	Kind     postroom.ActionType `json:"kind"`
+	Decision Decision            `json:"decision"`
+	Message  string              `json:"message,omitempty"` // the id of the message, at Gmail; empty if it is no longer here
+	JobID    string              `json:"job_id,omitempty"`
+	Approver string              `json:"approver,omitempty"` // who has approved it; empty if nobody was asked
+	Held     string              `json:"held,omitempty"`     // why it does not start now; empty if it may
+	Change   *LabelChange        `json:"change,omitempty"`   // nil: it has changed no labels, or not yet
+	Plan     []string            `json:"plan,omitempty"`     // what its undo would do, or has done, one thing a line
+	Refused  string              `json:"refused,omitempty"`  // why it cannot be taken back
 }
 
 // patience is how long Gmail is waited for; the rest of the page is there without it.

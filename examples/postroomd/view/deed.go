@@ -12,14 +12,14 @@ import (
 
 // A Deed is an action in the words of a person.
 type Deed struct {
-	ID      string
-	Did     string // what was done, is to be done, or was not
-	By      string // the rule, the model, or nobody
-	State   postroom.ActionState
-	Error   string
-	Sender  string
-	Subject string
-	At      time.Time // when it was done, or decided
+	ID      string               `json:"id"`
+	Did     string               `json:"did"` // what was done, is to be done, or was not
+	By      string               `json:"by"`  // the rule, the model, or nobody
+	State   postroom.ActionState `json:"state"`
+	Error   string               `json:"error,omitempty"`
+	Sender  string               `json:"sender"`
+	Subject string               `json:"subject"`
+	At      time.Time            `json:"at"` // when it was done, or decided
 }
 
 // verbs are the standard actions as a person says them. %s is the label.

@@ -14,10 +14,10 @@ import (
 
 // An Event is one thing that happened to a message, in the words of a person.
 type Event struct {
-	At     time.Time
-	What   string
-	Why    string        // may be empty
-	Action *ListedAction // nil: it is no action
+	At     time.Time     `json:"at"`
+	What   string        `json:"what"`
+	Why    string        `json:"why,omitempty"`    // may be empty
+	Action *ListedAction `json:"action,omitempty"` // nil: it is no action
 }
 
 // NewHistory reads why a message is where it is: what was decided, what the gate and people said, and what was done and

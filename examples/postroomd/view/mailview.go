@@ -1,6 +1,8 @@
 package view
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -127,4 +129,17 @@ func LabelsOf(m *postroom.Message, names app.LabelNames) []string {
 
 func people(addresses []postroom.Address) string {
 	return strings.Join(printer.List(addresses, postroom.Address.String), ", ")
+}
+
+// StoredMail views the message of an action; nil if it is no longer here.
+func StoredMail(ctx context.Context, h *app.App, a postroom.Action, names app.LabelNames) (*Mail, error) {
+	m, err := h.Mail.Message(ctx, a.AccountID, a.MessageID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := newMail(m, names)
+	return &v, nil
 }

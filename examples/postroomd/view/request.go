@@ -15,20 +15,20 @@ import (
 
 // A Request is an action that waits for a person, in a list.
 type Request struct {
-	ID      string // of the action
-	Shown   string // the request as it is shown; an answer names it, see [ShownRequest]
-	Mailbox string // its address
-	Would   string // what the action would do, as after "It would"
-	By      string // the rule, the model, or nobody
-	Reasons []string
-	Sender  string
-	Subject string
+	ID      string   `json:"id"`      // of the action
+	Shown   string   `json:"shown"`   // the request as it is shown; an answer names it, see [ShownRequest]
+	Mailbox string   `json:"mailbox"` // its address
+	Would   string   `json:"would"`   // what the action would do, as after "It would"
+	By      string   `json:"by"`      // the rule, the model, or nobody
+	Reasons []string `json:"reasons"`
+	Sender  string   `json:"sender"`
+	Subject string   `json:"subject"`
 
-	AskedAt   time.Time
-	ExpiresAt time.Time
-	Expired   bool // it can be asked again, or rejected
-	Altered   bool // it is not what was asked, and can only be rejected
-	Together  bool // it may be answered with others, from a list
+	AskedAt   time.Time `json:"asked_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Expired   bool      `json:"expired"`  // it can be asked again, or rejected
+	Altered   bool      `json:"altered"`  // it is not what was asked, and can only be rejected
+	Together  bool      `json:"together"` // it may be answered with others, from a list
 }
 
 // NewRequest makes the view of a request in a list.

@@ -15,25 +15,25 @@ import (
 
 // Requests are a page of what waits for a person, newest first.
 type Requests struct {
-	List []Request
-	Next string // the id of the action after which the next page begins; empty on the last one
+	List []Request `json:"approvals"`
+	Next string    `json:"next,omitempty"` // the id of the action after which the next page begins; empty on the last one
 	// All are the requests of the filter that may be answered at once; nil without a filter.
-	All *Batch
+	All *Batch `json:"all,omitempty"`
 	// Batches are the senders and rules with several requests that may be answered at once; none with a filter.
-	Batches []Batch
+	Batches []Batch `json:"batches,omitempty"`
 }
 
 // A Batch are requests that a person may answer at once.
 type Batch struct {
-	Sender string
-	By     string // the rule or the model
-	Rule   string // the id of the rule; empty for a model
-	Source string // of the decisions
-	Would  string // what all of them would do; empty if they differ
-	N      int
-	Digest string // changes with what is in the batch
+	Sender string `json:"sender"`
+	By     string `json:"by"`              // the rule or the model
+	Rule   string `json:"rule,omitempty"`  // the id of the rule; empty for a model
+	Source string `json:"source"`          // of the decisions
+	Would  string `json:"would,omitempty"` // what all of them would do; empty if they differ
+	N      int    `json:"n"`
+	Digest string `json:"digest"` // changes with what is in the batch
 
-	Shown []string // the requests, see [ShownRequest]
+	Shown []string `json:"shown"` // the requests, see [ShownRequest]
 }
 
 // MaxBatch bounds what is answered at once.

@@ -143,15 +143,16 @@ func (t *Undos) Undone() int { return t.count(undo.Ending.Undone) }
 
 // An UndoGroup are the undos with the same ending and reason.
 type UndoGroup struct {
-	N        int
-	What     string
-	Examples []UndoExample
+	N        int           `json:"n"`
+	What     string        `json:"what"`
+	Examples []UndoExample `json:"examples"`
 }
 
 // An UndoExample is one of a group.
 type UndoExample struct {
-	ID, What string
-	Lines    []string
+	ID    string   `json:"id"`
+	What  string   `json:"what"`
+	Lines []string `json:"lines"`
 }
 
 // Groups returns the groups in the order for people.

@@ -24,17 +24,17 @@ import (
 // A WholeRequest is an action that waits for a person, with the mail that it is about and what it would do.
 type WholeRequest struct {
 	Request
-	Decision Decision
-	Mail     *WholeMail   // nil: the message is no longer here
-	Change   *LabelChange // nil: it changes no labels, or nobody knows which
-	Forever  bool         // it cannot be taken back
+	Decision Decision     `json:"decision"`
+	Mail     *WholeMail   `json:"mail,omitempty"`   // nil: the message is no longer here
+	Change   *LabelChange `json:"change,omitempty"` // nil: it changes no labels, or nobody knows which
+	Forever  bool         `json:"forever"`          // it cannot be taken back
 
-	Sends      *webapi.OutgoingMessage // nil: it sends nothing
-	HTML       SentHTML                // of what it sends
-	TooLong    bool                    // what it sends has more text than [MaxSent], which nobody could read here
-	Raw        string                  // the bytes of what it sends
-	Recipients []Recipient
-	Refused    string // why it must not send; empty if it may, or sends nothing
+	Sends      *webapi.OutgoingMessage `json:"message,omitempty"`  // nil: it sends nothing
+	HTML       SentHTML                `json:"html,omitzero"`      // of what it sends
+	TooLong    bool                    `json:"too_long,omitempty"` // what it sends has more text than [MaxSent], which nobody could read here
+	Raw        string                  `json:"-"`                  // the bytes of what it sends
+	Recipients []Recipient             `json:"recipients,omitempty"`
+	Refused    string                  `json:"refused,omitempty"` // why it must not send; empty if it may, or sends nothing
 }
 
 // MaxSent bounds the texts of a message to send that a page shows, in bytes.
@@ -42,21 +42,23 @@ const MaxSent = 32 << 10
 
 // A SentHTML is what a recipient sees of the HTML that is sent.
 type SentHTML struct {
-	Text  string
-	Hides bool // there is more in it that its reader would not see, or may not
+	Text  string `json:"text"`
+	Hides bool   `json:"hides"` // there is more in it that its reader would not see, or may not
 }
 
 // A LabelChange is what an action does to the labels of a message, by their names.
 type LabelChange struct {
-	Before, After  []string
-	Added, Removed []string
+	Before  []string `json:"before"`
+	After   []string `json:"after"`
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
 }
 
 // A Recipient is one to whom an action sends.
 type Recipient struct {
-	Field   string // To, Cc or Bcc
-	Address string // with the name
-	Known   bool   // the mailbox has sent mail to the address before
+	Field   string `json:"field"`   // To, Cc or Bcc
+	Address string `json:"address"` // with the name
+	Known   bool   `json:"known"`   // the mailbox has sent mail to the address before
 }
 
 // NewWholeRequest reads a request. What it sends is composed, and its bytes are fixed from then on.

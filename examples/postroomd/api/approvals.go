@@ -1,0 +1,99 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
+)
+
+// An approvalsAPI shows requests with their mailboxes and messages, in place of those of package webapi.
+type approvalsAPI struct {
+	app *app.App
+	of  mailboxes
+}
+
+func (a approvalsAPI) routes() []webapi.Route {
+	return []webapi.Route{
+		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: "/approvals", Scope: webapi.See, Account: webapi.ByQuery,
+			Summary: "List the requests for approval that wait, newest first"}, a.list),
+		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: "/approvals/{id}", Scope: webapi.See, Account: a.of.byAction,
+			Summary: "Show a request with its mail, what it would do and the message that would be sent"}, a.show),
+	}
+}
+
+// An approval is a request in a list.
+type approval struct {
+	webapi.Request
+	Mailbox string     `json:"mailbox"`
+	Would   string     `json:"would"`          // what the action would do, as after "It would"
+	Mail    *view.Mail `json:"mail,omitempty"` // absent: the message is no longer here
+}
+
+// A wholeApproval is a request with all that a person would look at before an answer.
+type wholeApproval struct {
+	webapi.Request
+	Mailbox    string            `json:"mailbox"`
+	Would      string            `json:"would"`
+	Forever    bool              `json:"forever"` // it cannot be taken back
+	Mail       *view.WholeMail   `json:"mail,omitempty"`
+	Change     *view.LabelChange `json:"change,omitempty"`
+	Recipients []view.Recipient  `json:"recipients,omitempty"`
+	Refused    string            `json:"refused,omitempty"` // why it must not send
+}
+
+func (a approvalsAPI) list(r *http.Request, in webapi.RequestFilter) ([]approval, error) {
+	ctx := r.Context()
+	f, err := in.Ledger(r)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := a.app.Ledger.Approvals(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	names, err := a.app.LabelNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := view.Mailboxes(ctx, a.app)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]approval, len(waiting))
+	for i, w := range waiting {
+		list[i] = approval{Request: webapi.NewRequest(w, nil, names.Name), Mailbox: addresses[w.Action.AccountID],
+			Would: view.InWords(w.Action, names)}
+		if list[i].Mail, err = view.StoredMail(ctx, a.app, w.Action, names); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (a approvalsAPI) show(r *http.Request, _ webapi.None) (v wholeApproval, err error) {
+	ctx, id := r.Context(), r.PathValue("id")
+	if _, err := a.app.Ledger.Action(ctx, id); err != nil { // its whole id is required
+		return v, err
+	}
+	if _, err := a.app.WaitingRequest(ctx, id); err != nil {
+		return v, conflict(err)
+	}
+	whole, err := view.NewWholeRequest(ctx, a.app, id) // it composes what is sent, which the digest covers
+	if err != nil {
+		return v, conflict(err)
+	}
+	w, err := a.app.WaitingRequest(ctx, id)
+	if err != nil {
+		return v, conflict(err)
+	}
+	names, err := a.app.LabelNames(ctx)
+	if err != nil {
+		return v, err
+	}
+	v = wholeApproval{Request: webapi.NewRequest(w, nil, names.Name), Mailbox: whole.Mailbox, Would: whole.Would,
+		Forever: whole.Forever, Mail: whole.Mail, Change: whole.Change, Recipients: whole.Recipients, Refused: whole.Refused}
+	v.Message = whole.Sends
+	return v, nil
+}

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/limits"
+)
+
+// An ActionQuery selects actions as a person names them. Empty fields select everything.
+type ActionQuery struct {
+	Mailbox string // its address
+	Sender  string // an address or a domain
+	Rule    string // by its name or id
+	Kind    string
+	Source  string
+	State   string
+	Window  string // how far back, such as 24h or 7d
+}
+
+// ActionFilter returns the filter of the ledger; what is not known is a [usage.Error].
+func (h *App) ActionFilter(ctx context.Context, q ActionQuery, now time.Time) (safety.Filter, error) {
+	f := safety.Filter{Sender: q.Sender, Rule: q.Rule}
+	if q.Mailbox != "" {
+		account, err := h.Mail.AccountByEmail(ctx, q.Mailbox)
+		if errors.Is(err, postroom.ErrNotFound) {
+			return f, usage.Errorf("there is no mailbox %s", q.Mailbox)
+		}
+		if err != nil {
+			return f, err
+		}
+		f.AccountID = account.ID
+	}
+	if q.Window != "" {
+		window, err := limits.ParseWindow(q.Window)
+		if err != nil {
+			return f, usage.Errorf("window is %q; write a whole number and h, d or w, as 24h or 7d", q.Window)
+		}
+		f.Since = now.Add(-window)
+	}
+	return f, h.addKinds(&f, q)
+}
+
+func (h *App) addKinds(f *safety.Filter, q ActionQuery) error {
+	if kind := postroom.ActionType(q.Kind); kind != "" {
+		if !h.Ledger.Kinds().Knows(safety.Undone(kind)) {
+			return usage.Errorf("kind is %q; it must be one of %q", q.Kind, h.Ledger.Kinds().Types())
+		}
+		f.Types = []postroom.ActionType{kind}
+	}
+	sources := []postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceNone}
+	if source := postroom.Source(q.Source); source != "" {
+		if !slices.Contains(sources, source) {
+			return usage.Errorf("source is %q; it must be one of %q", q.Source, sources)
+		}
+		f.Sources = []postroom.Source{source}
+	}
+	if state := postroom.ActionState(q.State); state != "" {
+		if !slices.Contains(postroom.ActionStates(), state) {
+			return usage.Errorf("state is %q; it must be one of %q", q.State, postroom.ActionStates())
+		}
+		f.States = []postroom.ActionState{state}
+	}
+	return nil
+}

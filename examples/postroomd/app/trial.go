@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/backtest"
+)
+
+// A Trial tries rules on stored mail, and changes nothing.
+type Trial struct {
+	Account mailstore.Account
+	Text    string // of a rules file; empty: the rules in use
+	Added   bool   // the rules of the text are tried beside those in use; otherwise in their place
+	Since   time.Time
+	Samples int // of each rule and difference
+}
+
+// Backtest runs a trial. The rules in use are what it is compared with. A text that cannot be read is a [usage.Error].
+func (h *App) Backtest(ctx context.Context, t Trial) (*backtest.Report, error) {
+	inUse, err := h.Rules.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg := backtest.Config{Rules: inUse, Kinds: h.Env.ActionKinds(), Samples: t.Samples, Senders: h.Mail}
+	if t.Text != "" {
+		tried, err := h.RuleEditor.read(ctx, t.Account, t.Text)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Rules, cfg.Against = tried, inUse
+		if t.Added {
+			cfg.Rules = append(append([]rules.Rule{}, inUse...), tried...)
+		}
+	}
+	// Nothing is decided about sent mail, drafts, spam and trash.
+	messages := h.Mail.AllMessages(ctx, t.Account.ID, mailstore.MessageRange{Since: t.Since, SkipLabels: []string{
+		postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}})
+	return backtest.Run(ctx, cfg, messages)
+}
+
+// read reads the text of a rules file for one account: label names become ids.
+func (e *RuleEditor) read(ctx context.Context, account mailstore.Account, text string) ([]rules.Rule, error) {
+	file, err := e.Parse("", text)
+	if err != nil {
+		return nil, err
+	}
+	id, err := e.LabelIDs(ctx, account.ID)
+	if err != nil {
+		return nil, err
+	}
+	file = file.For(account.ID, account.Email)
+	file.ResolveLabels(id)
+	for i := range file.Rules {
+		file.Rules[i].AccountID = account.ID
+	}
+	return file.Rules, nil
+}
