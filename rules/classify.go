@@ -224,6 +224,9 @@ func (c *classifier) resolveLabels(ctx context.Context, msg *postroom.Message,
 		if !ok {
 			return missingLabel(name, d.RuleName), nil
 		}
+		if d.Source == postroom.SourceModel && (IsSystemLabel(id) || IsSystemLabel(name)) {
+			return fmt.Sprintf("label %q is one of Gmail's own, and a model chooses among yours", name), nil
+		}
 		d.Parameters = cloneParameters(d.Parameters)
 		d.Parameters[parameter] = id
 	}

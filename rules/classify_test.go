@@ -96,7 +96,7 @@ func newClassification(t *testing.T) *classification {
 	require.NoError(t, err)
 	box := &mailbox{
 		messages: map[string]*postroom.Message{"m1": mailFrom("amy@example.com")},
-		labels:   map[string]string{"shops": "Label_7"},
+		labels:   map[string]string{"shops": "Label_7", "inbox": "INBOX"},
 	}
 	l := &ledger{refused: map[string]string{}}
 	return &classification{t: t, q: q, ledger: l, cfg: rules.Config{
@@ -183,6 +183,11 @@ func TestClassifyRefusesAnUnknownLabel(t *testing.T) {
 			always(postroom.Decision{Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Shoes"},
 				Confidence: 0.9, Rationale: "Matched", Source: postroom.SourceModel}),
 			`label "Shoes" does not exist in this mailbox: create it, or take it out of what the model may choose`,
+		},
+		"of a model, which names one of Gmail's own": {
+			always(postroom.Decision{Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "inbox"},
+				Confidence: 0.9, Rationale: "Matched", Source: postroom.SourceModel}),
+			`label "inbox" is one of Gmail's own, and a model chooses among yours`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,8 +28,8 @@
 // do nothing asks nobody. What the user has forbidden to models ([Config].Forbids) is recorded as canceled, and nobody
 // is asked.
 //
-// A recipient that only the model names needs a person, and so does a label that the account does not have or keeps
-// from models; see Recipients of [Policy] and Labels of [Config].
+// A recipient that only the model or the sender names needs a person, and so does a label that the account does not
+// have or keeps from models; see Recipients of [Policy] and Labels of [Config].
 //
 // # Limits
 //

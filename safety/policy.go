@@ -42,7 +42,7 @@ type Policy struct {
 	ModelFree int
 
 	// Recipients lists addresses, and domains in the form "@example.org", that a model may name as recipients besides
-	// those in the message. Any other recipient needs a person. The list lets no dangerous action pass. Default none.
+	// the sender of the message. Any other recipient needs a person. The list lets no dangerous action pass. Default none.
 	Recipients []string
 
 	// SendAge is how long ago a message may have come, when it is decided about, for something to be sent about it

@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/mime/authres"
 )
 
-// capabilityDoubts ask about recipients that neither the message nor the policy names, and about labels that the
+// capabilityDoubts ask about recipients that are neither the sender of the message nor in the policy, and about labels that the
 // account does not have or that its user keeps from models.
 func (j *judge) capabilityDoubts(ctx context.Context, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
 	var doubts []Doubt
@@ -32,7 +32,8 @@ func (j *judge) capabilityDoubts(ctx context.Context, msg *postroom.Message, d p
 	return append(doubts, Doubt{OverrideLabel, unknown}), nil
 }
 
-// strangers returns the recipients of a parameter that only the model names; empty if there are none.
+// strangers returns the recipients of a parameter that only the model, or the sender of the message, names; empty if
+// there are none.
 func (g *Gate) strangers(msg *postroom.Message, p postroom.Parameters, name string) string {
 	values, ok := p.Texts(name)
 	if !ok {
@@ -54,7 +55,7 @@ func (g *Gate) strangers(msg *postroom.Message, p postroom.Parameters, name stri
 	if len(strangers) == 0 {
 		return ""
 	}
-	return "only the model names the recipient " + strings.Join(slices.Compact(strangers), ", ")
+	return "only the model or the sender names the recipient " + strings.Join(slices.Compact(strangers), ", ")
 }
 
 // knows reports whether the policy lists the address, or its domain.
@@ -67,18 +68,15 @@ func (g *Gate) knows(address string) bool {
 	})
 }
 
-// takesPart reports whether the address is in the header of the message. Reply-To counts only at the domain of the
-// sender, because anyone can write one and so direct the answer to another person.
+// takesPart reports whether the address is that of the sender. Others that the header of the message names are there by
+// the sender's word alone, who could so direct an answer to another person; a Reply-To counts at the sender's domain.
 func takesPart(msg *postroom.Message, address string) bool {
 	if msg == nil {
 		return false
 	}
 	address = mailname.Address(address)
 	is := func(a postroom.Address) bool { return mailname.Address(a.Email) == address }
-	if is(msg.From) || slices.ContainsFunc(msg.To, is) || slices.ContainsFunc(msg.Cc, is) {
-		return true
-	}
-	return slices.ContainsFunc(msg.ReplyTo, func(a postroom.Address) bool {
+	return is(msg.From) || slices.ContainsFunc(msg.ReplyTo, func(a postroom.Address) bool {
 		return is(a) && authres.OrganizationalDomain(a.Domain()) == authres.OrganizationalDomain(msg.From.Domain())
 	})
 }

@@ -23,7 +23,7 @@ func (d drawer) Labels(context.Context, string) ([]postroom.Label, error) {
 	return d, nil
 }
 
-// TestOnlyTheModelNamesTheRecipient: those of the message and of the list are known, whatever the kind.
+// TestOnlyTheModelNamesTheRecipient: the sender and those of the list are known, whatever the kind.
 func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 	tell, _ := postroom.StandardKind(postroom.AddNote)
 	tell.Type, tell.Parameters = "tell",
@@ -51,12 +51,12 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 		"anybody@CORP.example":                      "",
 		"Ann <ANN@example.com>":                     "",
 		"x@xn--bcher-kva.example, y@BÜCHER.example": "",
-		"me@example.net, bob@example.org":           "",
+		"me@example.net, bob@example.org":           `only the model or the sender names the recipient "me@example.net", "bob@example.org"`,
 		"desk@mail.example.com":                     "",
-		"mallory@evil.example":                      `only the model names the recipient "mallory@evil.example"`,
-		"bob@example.org, eve@evil.example":         `only the model names the recipient "eve@evil.example"`,
-		"x@sub.corp.example":                        `only the model names the recipient "x@sub.corp.example"`,
-		`"boss@example.com" <eve@evil.example>`:     `only the model names the recipient "eve@evil.example"`,
+		"mallory@evil.example":                      `only the model or the sender names the recipient "mallory@evil.example"`,
+		"bob@example.org, eve@evil.example":         `only the model or the sender names the recipient "bob@example.org", "eve@evil.example"`,
+		"x@sub.corp.example":                        `only the model or the sender names the recipient "x@sub.corp.example"`,
+		`"boss@example.com" <eve@evil.example>`:     `only the model or the sender names the recipient "eve@evil.example"`,
 	} {
 		a := d.record(msg(), model("tell", 1, "whom", whom))
 		rec, err := d.ledger.Decision(t.Context(), a.DecisionID)

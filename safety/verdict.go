@@ -33,7 +33,7 @@ const (
 	OverrideMachine          = Override(injection.MachineTalk)
 
 	OverrideNotice    Override = "notice"        // no model hides the notice of a program alone
-	OverrideRecipient Override = "new_recipient" // only the model names the recipient; see Recipients of [Policy]
+	OverrideRecipient Override = "new_recipient" // only the model or the sender names it; see Recipients of [Policy]
 	OverrideLabel     Override = "unknown_label" // the account lacks it, or keeps it from models; see Labels of [Config]
 	OverrideForbidden Override = "forbidden"     // the user has forbidden it to models; see Forbids of [Config]
 )

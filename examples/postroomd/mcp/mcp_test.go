@@ -156,12 +156,12 @@ func TestProposalsAreBounded(t *testing.T) {
 	ids := w.find("from:ann")
 	require.Len(t, ids, 21)
 	for fault, in := range map[string]args{
-		"21 ids":                  {"messages": ids, "action": "star", "why": "x"},
-		"0 ids":                   {"messages": []string{}, "action": "star", "why": "x"},
-		"why is empty":            {"messages": ids[:1], "action": "star", "why": " "},
-		`has no label "Receipts"`: {"messages": ids[:1], "action": "apply_label", "label": "Receipts", "why": "x"},
-		"label":                   {"messages": ids[:1], "action": "apply_label", "why": "x"},
-		"not in the future":       {"messages": ids[:1], "action": "snooze", "until": "2001-01-01T00:00:00Z", "why": "x"},
+		"21 ids":                             {"messages": ids, "action": "star", "why": "x"},
+		"0 ids":                              {"messages": []string{}, "action": "star", "why": "x"},
+		"why is empty":                       {"messages": ids[:1], "action": "star", "why": " "},
+		`has no label of its own "Receipts"`: {"messages": ids[:1], "action": "apply_label", "label": "Receipts", "why": "x"},
+		"label":                              {"messages": ids[:1], "action": "apply_label", "why": "x"},
+		"not in the future":                  {"messages": ids[:1], "action": "snooze", "until": "2001-01-01T00:00:00Z", "why": "x"},
 	} {
 		require.ErrorContains(t, w.call("action_propose", in, nil), fault)
 	}

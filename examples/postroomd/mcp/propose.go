@@ -114,12 +114,13 @@ func (s *server) decision(ctx context.Context, accountID string, in proposeInput
 		return d, err
 	}
 	for _, l := range labels {
-		if l.Name == in.Label {
+		if l.Name == in.Label && l.Type != postroom.LabelSystem { // an action stands for each of Gmail's own
 			d.Parameters[postroom.ParamLabel] = l.ID
 			return d, nil
 		}
 	}
-	return d, usage.Errorf("label: the mailbox has no label %q; it has %q", in.Label,
+	labels = slices.DeleteFunc(labels, func(l postroom.Label) bool { return l.Type == postroom.LabelSystem })
+	return d, usage.Errorf("label: the mailbox has no label of its own %q; it has %q", in.Label,
 		printer.List(labels, func(l postroom.Label) string { return l.Name }))
 }
 

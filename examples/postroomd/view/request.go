@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/reasons"
@@ -65,6 +66,23 @@ func ShownRequest(ctx context.Context, h *app.App, shown string) (safety.Approva
 		err = ErrShown
 	}
 	return request, err
+}
+
+// LackingAccess says of the mailboxes that this machine cannot work on what to do about it, by the ids of the accounts:
+// what a person approves there is not done here.
+func LackingAccess(ctx context.Context, h *app.App) (map[string]string, error) {
+	accounts, err := h.Mail.Accounts(ctx)
+	lacking := map[string]string{}
+	for _, a := range accounts {
+		why := h.Env.MissingCredentials(ctx, a)
+		if a.State == mailstore.AccountReauthorize {
+			why = "its grant is gone: " + h.Env.HowToSignIn(a)
+		}
+		if why != "" {
+			lacking[a.ID] = "it cannot be done here, " + why
+		}
+	}
+	return lacking, err
 }
 
 // Mailboxes returns the addresses of the accounts by their ids.

@@ -62,9 +62,17 @@ func NewRequests(ctx context.Context, h *app.App, f safety.Filter, filtered bool
 		waiting = waiting[:RequestsPage]
 		v.Next = waiting[RequestsPage-1].Action.ID
 	}
+	lacking, err := LackingAccess(ctx, h)
+	if err != nil {
+		return nil, err
+	}
 	now := time.Now()
 	for _, w := range waiting {
-		v.List = append(v.List, NewRequest(h, w, names, mailboxes, now))
+		r := NewRequest(h, w, names, mailboxes, now)
+		if access := lacking[w.Action.AccountID]; access != "" {
+			r.Reasons = append(r.Reasons, access)
+		}
+		v.List = append(v.List, r)
 	}
 	f.Before = ""
 	batches, err := readBatches(ctx, h, f, names, mailboxes)

@@ -48,6 +48,10 @@ func approvalsList() *cobra.Command {
 				}))
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
+			lacking, err := view.LackingAccess(ctx, h)
+			if err != nil {
+				return err
+			}
 			grouped := map[string]int{}
 			for _, w := range waiting {
 				grouped[w.Approval.Group]++
@@ -63,6 +67,9 @@ func approvalsList() *cobra.Command {
 				default:
 					why += fmt.Sprintf(" (and %d more: --group %s)", n-1, w.Approval.Group)
 					grouped[w.Approval.Group] = 0
+				}
+				if access := lacking[w.Action.AccountID]; access != "" {
+					why += "; " + access
 				}
 				t.Row(printer.ShortID(w.Action.ID), app.Describe(w.Action, names), why, printer.Short(w.Decision.Sender, 30),
 					printer.Short(w.Decision.Subject, 50), printer.Minute(w.Approval.ExpiresAt))
@@ -99,7 +106,7 @@ func approvalsApprove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := h.FreezeContent(ctx, id); err != nil {
+			if err := command.WithinQuota(ctx, func(ctx context.Context) error { return h.FreezeContent(ctx, id) }); err != nil {
 				return err
 			}
 			return answerRequest(ctx, h, cmd, id, func(ctx context.Context, tx queue.Tx, id string) error {

@@ -65,7 +65,7 @@ func (b *batch) check(ids []string) error {
 
 // run answers the selected requests separately, in the versions that were listed.
 func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *app.App, ids []string) error {
-	chosen, err := b.choose(ctx, h, ids)
+	chosen, err := b.choose(ctx, cmd, h, ids)
 	if err != nil {
 		return err
 	}
@@ -89,9 +89,9 @@ func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *app.App, ids []s
 
 // Choose returns the requests, oldest first. It composes their content before, so that the listed version is the one
 // that is answered.
-func (b *batch) choose(ctx context.Context, h *app.App, ids []string) ([]safety.Waiting, error) {
+func (b *batch) choose(ctx context.Context, cmd *cobra.Command, h *app.App, ids []string) ([]safety.Waiting, error) {
 	if len(ids) > 0 {
-		return namedRequests(ctx, h, ids, b.verb == "approve")
+		return namedRequests(ctx, cmd, h, ids, b.verb == "approve")
 	}
 	filter := safety.Filter{Rule: b.allOf, Group: b.group, Limit: 100}
 	for _, kind := range b.kinds {
@@ -120,30 +120,43 @@ func (b *batch) choose(ctx context.Context, h *app.App, ids []string) ([]safety.
 	for _, w := range found {
 		named = append(named, w.Action.ID)
 	}
-	return namedRequests(ctx, h, named, true)
+	return namedRequests(ctx, cmd, h, named, true)
 }
 
-// Named returns the requests about waiting actions, without duplicates.
-func namedRequests(ctx context.Context, h *app.App, ids []string, compose bool) ([]safety.Waiting, error) {
+// namedRequests returns the requests about waiting actions, without duplicates. To compose many takes a while, since
+// Gmail is read within its quota.
+func namedRequests(ctx context.Context, cmd *cobra.Command, h *app.App, ids []string,
+	compose bool) ([]safety.Waiting, error) {
 	var list []safety.Waiting
-	for _, id := range ids {
+	shown := io.Discard
+	if compose && len(ids) > 1 {
+		shown = cmd.ErrOrStderr()
+	}
+	bar := printer.NewProgress(shown).Start("Composing", len(ids))
+	defer bar.Done()
+	for i, id := range ids {
 		w, err := h.WaitingRequest(ctx, id)
+		if err == nil && compose {
+			w, err = composed(ctx, h, w.Action.ID)
+		}
 		if err != nil {
 			return nil, err
-		}
-		if compose {
-			if err := h.FreezeContent(ctx, w.Action.ID); err != nil {
-				return nil, err
-			}
-			if w, err = h.WaitingRequest(ctx, w.Action.ID); err != nil {
-				return nil, err
-			}
 		}
 		if !slices.ContainsFunc(list, func(other safety.Waiting) bool { return other.Action.ID == w.Action.ID }) {
 			list = append(list, w)
 		}
+		bar.Set(i + 1)
 	}
 	return list, nil
+}
+
+// composed returns a request whose content is fixed.
+func composed(ctx context.Context, h *app.App, id string) (safety.Waiting, error) {
+	err := command.WithinQuota(ctx, func(ctx context.Context) error { return h.FreezeContent(ctx, id) })
+	if err != nil {
+		return safety.Waiting{}, err
+	}
+	return h.WaitingRequest(ctx, id)
 }
 
 // allWaiting returns all requests that the filter selects, oldest first.
