@@ -45,3 +45,11 @@ func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 	}
 	return v
 }
+
+// DecidedBy names the rule that has decided, or the source of the decision.
+func DecidedBy(d postroom.Decision) string {
+	if d.RuleName != "" {
+		return d.RuleName
+	}
+	return string(d.Source)
+}
