@@ -175,6 +175,29 @@ func (c *Chat) Accept(ctx context.Context, tx queue.Tx, a Acceptance) (*rulesfil
 	if err != nil {
 		return nil, err
 	}
+	file, err := c.proposed(said, a)
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.ExecContext(ctx, sqlAccept, dbvalue.Clean(a.By), dbtime.Of(queue.Now(tx)), a.SessionID, a.Number)
+	return file, failed("accept the proposal of session "+a.SessionID, err)
+}
+
+// Preview returns the file that [Chat.Accept] would return, and the same errors. It records nothing.
+func (c *Chat) Preview(ctx context.Context, a Acceptance) (*rulesfile.File, error) {
+	if err := fields.Required("ruleschat: Acceptance.Rules", a.Rules,
+		"the file that the rules are read from"); err != nil {
+		return nil, err
+	}
+	said, err := c.Messages(ctx, a.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return c.proposed(said, a)
+}
+
+// proposed returns the file with the proposal of a session.
+func (c *Chat) proposed(said []Message, a Acceptance) (*rulesfile.File, error) {
 	p, err := open(said, a.Number)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", a.SessionID, err)
@@ -193,8 +216,7 @@ func (c *Chat) Accept(ctx context.Context, tx queue.Tx, a Acceptance) (*rulesfil
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", a.SessionID, err)
 	}
-	_, err = tx.ExecContext(ctx, sqlAccept, dbvalue.Clean(a.By), dbtime.Of(queue.Now(tx)), a.SessionID, a.Number)
-	return file, failed("accept the proposal of session "+a.SessionID, err)
+	return file, nil
 }
 
 // open returns the proposal of the message, if it is the latest and not accepted.

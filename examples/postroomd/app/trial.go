@@ -14,6 +14,7 @@ import (
 type Trial struct {
 	Account mailstore.Account
 	Text    string // of a rules file; empty: the rules in use
+	Path    string // of that file, beside which those are that it names; empty: it can name none
 	Added   bool   // the rules of the text are tried beside those in use; otherwise in their place
 	Since   time.Time
 	Samples int // of each rule and difference
@@ -27,7 +28,7 @@ func (h *App) Backtest(ctx context.Context, t Trial) (*backtest.Report, error) {
 	}
 	cfg := backtest.Config{Rules: inUse, Kinds: h.Env.ActionKinds(), Samples: t.Samples, Senders: h.Mail}
 	if t.Text != "" {
-		tried, err := h.RuleEditor.read(ctx, t.Account, t.Text)
+		tried, err := h.RuleEditor.read(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -42,9 +43,10 @@ func (h *App) Backtest(ctx context.Context, t Trial) (*backtest.Report, error) {
 	return backtest.Run(ctx, cfg, messages)
 }
 
-// read reads the text of a rules file for one account: label names become ids.
-func (e *RuleEditor) read(ctx context.Context, account mailstore.Account, text string) ([]rules.Rule, error) {
-	file, err := e.Parse("", text)
+// read reads the rules of a trial for its account: label names become ids.
+func (e *RuleEditor) read(ctx context.Context, t Trial) ([]rules.Rule, error) {
+	account := t.Account
+	file, err := e.Parse(t.Path, t.Text)
 	if err != nil {
 		return nil, err
 	}

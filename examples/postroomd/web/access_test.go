@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules/ruleschat"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -49,7 +50,14 @@ func (w *world) things() *strings.Replacer {
 	own := w.rules()[0]
 	require.Equal(w, account.ID, own.AccountID)
 	versions := w.get("rules/versions?mailbox=" + sample.Owner)
-	return strings.NewReplacer("/waiting/{id}", "/waiting/"+w.waiting(safety.Filter{})[0].Action.ID,
+	var session ruleschat.Session
+	require.NoError(w, w.DB.Write(w.Context(), func(ctx context.Context, tx queue.Tx) error {
+		chat, err := w.NewRulesChat("")
+		require.NoError(w, err)
+		session, err = chat.Begin(ctx, tx, account.ID, "Ann")
+		return err
+	}))
+	return strings.NewReplacer("{session}", session.ID, "/waiting/{id}", "/waiting/"+w.waiting(safety.Filter{})[0].Action.ID,
 		"/actions/{id}", "/actions/"+action.ID, "/mailboxes/{id}", "/mailboxes/"+account.ID, "/rules/{id}", "/rules/"+own.ID,
 		"{mailbox}/{id}", strings.TrimPrefix(w.pathOf(action), "mail/"), "{number}", versions.find(w.T, `version=(\d+)"`), "{$}", "")
 }
@@ -57,7 +65,8 @@ func (w *world) things() *strings.Replacer {
 // lists are the routes that show what a person has, whatever they ask for.
 var lists = map[string]bool{"GET /{$}": true, "GET /waiting": true, "GET /actions": true, "GET /mail": true,
 	"GET /rules": true, "GET /rules/versions": true, "GET /undo": true, "GET /rules/edit": true, "GET /static/": true,
-	"GET /events": true, "/": true, "POST /undo": true, "POST /rules/edit": true, "POST /waiting/answer": true}
+	"GET /events": true, "/": true, "POST /undo": true, "POST /rules/edit": true, "POST /waiting/answer": true,
+	"GET /assistant": true, "POST /assistant": true}
 
 // Everything that a route is about is of the owner's mailbox: those who have it get in by their role, and those who
 // have another never do.

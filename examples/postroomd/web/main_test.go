@@ -44,16 +44,17 @@ func newWorld(t *testing.T) *world {
 // newWorldBy sorts the sample mailbox by the rules of a file; empty means those of the demo. These actions always ask.
 func newWorldBy(t *testing.T, rulesFile string, asks ...string) *world {
 	t.Helper()
-	return newWorldIn(t, "", rulesFile, asks...)
+	return newWorldWith(t, rulesFile, func(c *config.Config) {
+		c.Policy.ApprovalAlways = append(c.Policy.ApprovalAlways, asks...)
+	})
 }
 
-// newWorldIn does that in a database of PostgreSQL; without one, in a file.
-func newWorldIn(t *testing.T, database, rulesFile string, asks ...string) *world {
+// newWorldWith does that with a configuration of its own.
+func newWorldWith(t *testing.T, rulesFile string, configure func(*config.Config)) *world {
 	t.Helper()
 	folder := environment.Folder(t.TempDir())
 	env := environment.Demo(folder)
-	env.Config.Paths.Database = config.Database(database)
-	env.Config.Policy.ApprovalAlways = append(env.Config.Policy.ApprovalAlways, asks...)
+	configure(&env.Config)
 	a, err := app.New(t.Context(), app.Config{Environment: env})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })

@@ -165,7 +165,8 @@ var said = map[string]string{
 	"resume-mailbox": "The mailbox is worked on again.", "enable-rule": "The rule is enabled.",
 	"disable-rule": "The rule is disabled: it decides nothing.", "move-rule": "The order is changed.",
 	"save-rules": "The rules are saved, as a new version.", "restore-rules": "The rules are as they were then.",
-	"approve": "Approved: it is carried out.", "reject": "Rejected: it is never carried out.",
+	"accept-rules": "The rules are as proposed, as a new version.",
+	"approve":      "Approved: it is carried out.", "reject": "Rejected: it is never carried out.",
 	"undo": "It is being taken back.", "undo-all": "Being taken back: %s.", "renew": "It is asked again.",
 	"approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",
 }

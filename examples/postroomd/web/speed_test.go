@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/safety"
@@ -38,7 +39,7 @@ func TestPagesOfALargeMailbox(t *testing.T) {
 		"postgres": func(t *testing.T) string { return dbtest.PostgresDSN(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorldIn(t, database(t), "")
+			w := newWorldWith(t, "", func(c *config.Config) { c.Paths.Database = config.Database(database(t)) })
 			w.multiply(messages)
 			w.timePages(limit)
 		})

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,9 +13,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/ruleschat"
-	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
 func rulesChatList() *cobra.Command {
@@ -100,26 +97,11 @@ func rulesChatAccept() *cobra.Command {
 }
 
 func acceptProposal(ctx context.Context, h *app.App, out io.Writer, s ruleschat.Session, number int) error {
-	path, err := h.RuleEditor.Path(ctx, s.AccountID)
+	talk, err := h.ResumeTalk(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	chat, err := h.NewRulesChat(path)
-	if err != nil {
-		return err
-	}
-	done, err := h.RuleEditor.Change(ctx, s.AccountID, "proposed in session "+s.ID,
-		func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
-			current, err := h.RuleEditor.Parse(path, text)
-			if err != nil {
-				return nil, err
-			}
-			return chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.ID, Number: number, By: app.CurrentUser(),
-				Rules: current})
-		})
-	if errors.Is(err, ruleschat.ErrNoProposal) || errors.Is(err, ruleschat.ErrChanged) {
-		return usage.Wrap(err)
-	}
+	done, path, err := talk.Accept(ctx, app.CurrentUser(), number)
 	if err != nil {
 		return err
 	}
