@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -126,9 +127,14 @@ func (c *completer) run(ctx context.Context) {
 }
 
 // write returns the completions that could not be written. When the batch fails as a whole, its completions are tried
-// one by one, so that one that the database refuses delays no other. Those that fail come last the next time.
+// apart, so that one that the database refuses delays no other. Those that fail come last the next time.
 func (c *completer) write(ctx context.Context, batch []*completion) (left []*completion) {
 	err := c.try(ctx, batch)
+	if errors.Is(err, driver.ErrDeadlock) {
+		// On a busy server even the wait for more room in a file is given up. What keeps one job locked lasts longer.
+		batch = tried(batch)
+		err = c.try(ctx, batch)
+	}
 	if err == nil {
 		return nil
 	}
@@ -136,19 +142,35 @@ func (c *completer) write(ctx context.Context, batch []*completion) (left []*com
 		c.running.setUnwritable()
 	}
 	c.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
+	if batch = tried(batch); len(batch) == 1 {
+		return batch
+	}
+	// As many parts as a part has completions: one that is refused costs the fewest transactions so.
+	return c.writeApart(ctx, batch, int(math.Sqrt(float64(len(batch)))))
+}
+
+func tried(batch []*completion) []*completion {
 	for i := range batch {
 		batch[i].tried = true
 	}
-	if len(batch) == 1 {
-		return batch
-	}
-	for i := range batch {
-		if c.try(ctx, batch[i:i+1]) == nil {
+	return batch
+}
+
+// writeApart is write for parts of the batch, and then for the completions of a part that fails.
+func (c *completer) writeApart(ctx context.Context, batch []*completion, size int) (left []*completion) {
+	for end := 0; end < len(batch); {
+		begin := end
+		end = min(begin+size, len(batch))
+		part := batch[begin:end:end]
+		if c.try(ctx, part) == nil {
 			continue
 		}
-		left = append(left, batch[i])
-		if len(left) > i && i > 0 { // nothing succeeds: the database is away
-			return append(batch[i+1:len(batch):len(batch)], left...)
+		if len(part) > 1 {
+			part = c.writeApart(ctx, part, 1)
+		}
+		left = append(left, part...)
+		if len(left) == end && end > 1 { // nothing succeeds: the database is away
+			return append(batch[end:len(batch):len(batch)], left...)
 		}
 	}
 	return left
