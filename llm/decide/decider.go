@@ -148,7 +148,7 @@ func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.M
 		fault = err
 		messages = append(messages, correction(resp, err)...)
 	}
-	return undecided(resp.Model, fmt.Sprintf("The model gave no usable decision in %d tries, so nothing is done: %s",
+	return undecided(resp.Model, fmt.Sprintf(noneUsable+"%d tries, so nothing is done: %s",
 		tries, cleantext.Cut(cleantext.OneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), true, nil
 }
 
@@ -196,7 +196,7 @@ func unanswerable(err error) (postroom.Decision, bool) {
 	if !errors.As(err, &e) || e.Class() != llm.Fatal || errors.Is(e, llm.ErrBadRequest) {
 		return postroom.Decision{}, false
 	}
-	return undecided(e.Model, "The model cannot decide about this message, so nothing is done: "+reasonOf(e).Error()), true
+	return undecided(e.Model, noneGiven+", so nothing is done: "+reasonOf(e).Error()), true
 }
 
 // reasonOf is never nil.
@@ -207,6 +207,19 @@ func reasonOf(e *llm.Error) error { return cmp.Or(e.Reason, llm.ErrUnavailable) 
 func undecided(model, rationale string) postroom.Decision {
 	return postroom.Decision{Action: postroom.None, Source: postroom.SourceModel, Model: model, Rationale: rationale}
 }
+
+// Unusable reports whether a decision is a [Decider]'s about a message that its model has given no usable answer about,
+// and refused or could not read otherwise: nothing is done then, and nobody is asked.
+func Unusable(d *postroom.Decision) bool {
+	return d.Source == postroom.SourceModel && d.Action == postroom.None && d.Confidence == 0 &&
+		(strings.HasPrefix(d.Rationale, noneUsable) || strings.HasPrefix(d.Rationale, noneGiven))
+}
+
+// The beginnings of the rationales of such decisions.
+const (
+	noneUsable = "The model gave no usable decision in "
+	noneGiven  = "The model cannot decide about this message"
+)
 
 // read parses an answer and checks it against the offered actions and labels.
 func (d *Decider) read(resp *llm.Response, g Guidance, p *Prompt) (Answer, error) {

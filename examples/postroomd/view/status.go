@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/safety/events"
 	"github.com/postroom-go/postroom/safety/groups"
@@ -36,6 +37,7 @@ type Status struct {
 	Models    []string            `json:"models"`    // that are configured
 	Outages   []Outage            `json:"outages"`   // why models are not asked
 	Undecided int                 `json:"undecided"` // messages that wait for a model
+	Unusable  int                 `json:"unusable"`  // messages of the last week about which a model gave no usable answer
 	// messages about which nothing is decided until the rules of the file are stored
 	Held int `json:"waiting_for_rules,omitempty"`
 	// messages to send that wait for the limit of their recipients in a day
@@ -132,8 +134,14 @@ func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 	if err == nil {
 		s.Sending, err = outbox.CountWaiting(ctx, h.DB)
 	}
+	if err == nil {
+		s.Unusable, err = CountUnusable(ctx, h, safety.Filter{Since: time.Now().Add(-unusableSince), Limit: app.MaxListed})
+	}
 	return s, err
 }
+
+// unusableSince is how far back unusable answers are counted.
+const unusableSince = 7 * 24 * time.Hour
 
 // newNotAsked lists about what models have caused so many requests within a day that nobody is asked about the rest.
 func newNotAsked(ctx context.Context, h *app.App) (list []string, err error) {
@@ -279,6 +287,10 @@ func (s *Status) Print(w io.Writer) error {
 	}
 	if s.Undecided > 0 {
 		f.Add("  undecided", printer.Count(s.Undecided, "message waits", "messages wait")+" for a model")
+	}
+	if s.Unusable > 0 {
+		f.Add("  unusable", printer.Count(s.Unusable, "message", "messages")+printer.Unless(s.Unusable < app.MaxListed, " or more")+
+			" of the last 7 days got no usable answer, and nothing was done; see 'postroomd decisions list --unusable'")
 	}
 	if s.Held > 0 {
 		f.Add("waiting", printer.Count(s.Held, "message", "messages")+

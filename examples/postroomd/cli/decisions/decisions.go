@@ -24,6 +24,8 @@ func decisionsList() *cobra.Command {
 	place := command.NewEnvironmentFlags(cmd)
 	read := command.FilterFlags(cmd)
 	below := cmd.Flags().Float64("below", 0, "only those with a confidence of at most this, 0 to 1")
+	unusable := cmd.Flags().Bool("unusable", false,
+		"only messages about which a model gave no usable answer, with what it answered and what that cost")
 	limit := command.LimitFlag(cmd, app.MaxListed)
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -33,6 +35,8 @@ func decisionsList() *cobra.Command {
 		}
 		filter.Limit = *limit
 		switch {
+		case *unusable && (cmd.Flags().Changed("below") || len(filter.Sources)+len(filter.Types) > 0):
+			return usage.Errorf("--unusable lists decisions of models to do nothing; leave out --below, --source and --type")
 		case !(*below >= 0 && *below <= 1):
 			return usage.Errorf("--below is %v; it must be within 0 and 1", *below)
 		case cmd.Flags().Changed("below"):
@@ -41,6 +45,9 @@ func decisionsList() *cobra.Command {
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 			if err := command.CheckFilter(ctx, h, filter); err != nil {
 				return err
+			}
+			if *unusable {
+				return printUnusable(ctx, cmd, h, filter, *asJSON)
 			}
 			records, err := h.Ledger.Decisions(ctx, filter)
 			if err != nil {
@@ -65,6 +72,26 @@ func decisionsList() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+func printUnusable(ctx context.Context, cmd *cobra.Command, h *app.App, f safety.Filter, asJSON bool) error {
+	list, err := view.NewUnusable(ctx, h, f)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return printer.JSON(cmd.OutOrStdout(), list)
+	}
+	t := printer.NewTable(cmd.OutOrStdout(), "ID", "DECIDED", "MODEL", "ANSWERED", "CALLS", "COST", "FROM", "SUBJECT")
+	for _, v := range list {
+		last := v.Fault
+		if n := len(v.Answers); n > 0 {
+			last = v.Answers[n-1]
+		}
+		t.Row(v.ID, printer.Clock(v.CreatedAt), v.Model, printer.Short(last, 60), v.Calls, v.Cost,
+			printer.Short(v.Sender, 30), printer.Short(v.Subject, 50))
+	}
+	return t.Flush("no unusable answers")
 }
 
 func decisionsShow() *cobra.Command {
