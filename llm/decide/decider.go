@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/internal/cleantext"
+	"github.com/postroom-go/postroom/mime/authres"
 )
 
 // Config configures a [Decider]. It is copied and checked once, by [New].
@@ -28,6 +29,9 @@ type Config struct {
 	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
 	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
+	// AuthServer is the server whose authentication results are trusted: an instruction about a sender or a domain is about
+	// mail whose sender it has verified, unless it says otherwise; see guidance.Instruction. Default: Gmail's.
+	AuthServer authres.Server
 	// Seen reports whether mail of the sender came before. For a stranger's mail an unusable answer is asked for again
 	// once, not twice: whoever sends much of it must not spend the budget. Default nil: every sender was seen.
 	Seen func(ctx context.Context, msg *postroom.Message) (bool, error)
@@ -76,6 +80,9 @@ func New(cfg Config) (*Decider, error) {
 	}
 	if cfg.Turns != nil && cfg.Turns.cfg.DB == nil {
 		return nil, errors.New("llm/decide: Config.Turns is a zero Turns; give what NewTurns returns")
+	}
+	if cfg.AuthServer.ID == "" {
+		cfg.AuthServer = gmailServer
 	}
 	if cfg.Actions == nil {
 		cfg.Actions = cfg.Kinds.Types()
@@ -177,6 +184,7 @@ func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidan
 	if g, err = d.cfg.Guidance(ctx, msg); err != nil {
 		return g, fmt.Errorf("guidance for message %s: %w", msg.ID, err)
 	}
+	g.Instructions = instructionsFor(g.Instructions, msg, d.cfg.AuthServer)
 	return g, nil
 }
 

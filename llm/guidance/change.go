@@ -34,7 +34,7 @@ func (s *Store) Create(ctx context.Context, tx queue.Tx, i Instruction) (Instruc
 	forbids, err := encodeForbids(i.Forbids)
 	if err == nil {
 		_, err = dbquery.Exec(ctx, tx, sqlInsert, i.ID, i.Name, i.Scope, i.ScopeRef, i.Text, forbids,
-			dbvalue.Number(i.Enabled),
+			dbvalue.Number(i.Unauthenticated), dbvalue.Number(i.Enabled),
 			i.Priority, dbtime.Of(now), dbtime.Of(now))
 	}
 	return i, failed("store", i.ID, err)
@@ -56,7 +56,9 @@ type Patch struct {
 	Text     *string                `json:"text"`
 	Forbids  *[]postroom.ActionType `json:"forbids"`
 	Enabled  *bool                  `json:"enabled"`
-	Priority *int                   `json:"priority"`
+	// Unauthenticated is that of [Instruction].
+	Unauthenticated *bool `json:"unauthenticated"`
+	Priority        *int  `json:"priority"`
 	// Revision is the revision of the instruction for which the patch was made: if the instruction has changed since,
 	// nothing changes, and the error is [ErrChanged]. 0 means no check.
 	Revision int64 `json:"revision"`
@@ -71,6 +73,7 @@ func (p *Patch) apply(i *Instruction) {
 	}
 	set(&i.Text, p.Text)
 	set(&i.Forbids, p.Forbids)
+	set(&i.Unauthenticated, p.Unauthenticated)
 	set(&i.Enabled, p.Enabled)
 	set(&i.Priority, p.Priority)
 }
@@ -143,7 +146,7 @@ func update(ctx context.Context, tx queue.Tx, i Instruction) (Instruction, error
 		return i, failed("change", i.ID, err)
 	}
 	n, err := dbquery.Exec(ctx, tx, sqlUpdate, i.Name, i.Scope, i.ScopeRef, i.Text, forbids,
-		dbvalue.Number(i.Enabled), i.Priority,
+		dbvalue.Number(i.Unauthenticated), dbvalue.Number(i.Enabled), i.Priority,
 		i.Revision, dbtime.Of(i.UpdatedAt), i.ID)
 	return i, changed("change", i.ID, n, err)
 }

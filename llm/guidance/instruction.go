@@ -29,7 +29,11 @@ type Instruction struct {
 	// Text is advice to the model; at most 2000 characters. It may be empty if the instruction forbids something.
 	Text string
 	// Forbids are the kinds of actions that no model's decision takes with this mail.
-	Forbids   []postroom.ActionType
+	Forbids []postroom.ActionType
+	// Unauthenticated says that the text of an instruction about a domain or a sender is also about mail that only claims
+	// to be of them. What the instruction forbids is forbidden for such mail in any case.
+	Unauthenticated bool
+
 	Enabled   bool
 	Priority  int // orders instructions, low first, within ±1,000,000; then the older goes first
 	CreatedAt time.Time

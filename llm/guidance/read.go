@@ -22,6 +22,7 @@ type instructionRow struct {
 	ScopeRef  string      `db:"scope_ref"`
 	Text      string      `db:"content"`
 	Forbids   string      `db:"forbids"`
+	Open      bool        `db:"unauthenticated"`
 	Enabled   bool        `db:"enabled"`
 	Priority  int         `db:"priority"`
 	CreatedAt dbtime.Time `db:"created_at"`
@@ -31,7 +32,8 @@ type instructionRow struct {
 
 func (r *instructionRow) value() (Instruction, error) {
 	i := Instruction{
-		ID: r.ID, Name: r.Name, Scope: r.Scope, ScopeRef: r.ScopeRef, Text: r.Text, Enabled: r.Enabled, Priority: r.Priority,
+		ID: r.ID, Name: r.Name, Scope: r.Scope, ScopeRef: r.ScopeRef, Text: r.Text,
+		Unauthenticated: r.Open, Enabled: r.Enabled, Priority: r.Priority,
 		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, Revision: r.Revision,
 	}
 	if err := json.Unmarshal([]byte(r.Forbids), &i.Forbids); err != nil {
@@ -78,7 +80,7 @@ func list(ctx context.Context, q dbquery.Querier, query string, args ...any) ([]
 }
 
 // For returns the enabled instructions about a message in their order: those about all mail, about its mailbox, and
-// about its sender and the sender's domain.
+// about its sender and the sender's domain, whether or not the sender is verified; see [Instruction].Unauthenticated.
 func (s *Store) For(ctx context.Context, msg *postroom.Message) ([]Instruction, error) {
 	return forMessage(ctx, s.cfg.DB.Reader(), msg)
 }

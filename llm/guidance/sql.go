@@ -5,7 +5,7 @@ package guidance
 
 const (
 	instructionColumns = `
-SELECT id, name, scope, scope_ref, content, forbids, enabled, priority, created_at, updated_at, revision
+SELECT id, name, scope, scope_ref, content, forbids, unauthenticated, enabled, priority, created_at, updated_at, revision
 FROM instructions`
 
 	instructionOrder = `
@@ -25,13 +25,14 @@ SET revision = revision
 WHERE id = $1`
 
 	sqlInsert = `
-INSERT INTO instructions (id, name, scope, scope_ref, content, forbids, enabled, priority, created_at, updated_at, revision)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1)`
+INSERT INTO instructions (id, name, scope, scope_ref, content, forbids, unauthenticated, enabled, priority, created_at, updated_at, revision)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 1)`
 
 	sqlUpdate = `
 UPDATE instructions
-SET name = $1, scope = $2, scope_ref = $3, content = $4, forbids = $5, enabled = $6, priority = $7, revision = $8, updated_at = $9
-WHERE id = $10`
+SET name = $1, scope = $2, scope_ref = $3, content = $4, forbids = $5, unauthenticated = $6, enabled = $7, priority = $8, revision = $9,
+  updated_at = $10
+WHERE id = $11`
 
 	sqlDelete = `
 DELETE FROM instructions

@@ -80,7 +80,8 @@ func (a instructionsAPI) create(r *http.Request, body newInstruction) (none view
 	return a.changed(r, func(ctx context.Context, tx queue.Tx) (guidance.Instruction, error) {
 		return a.app.Models.Guidance.Create(ctx, tx, guidance.Instruction{
 			Name: body.Name, Scope: body.Scope, ScopeRef: body.ScopeRef, Text: body.Text, Forbids: body.Forbids,
-			Enabled: body.Enabled, Priority: body.Priority,
+			Unauthenticated: body.Unauthenticated,
+			Enabled:         body.Enabled, Priority: body.Priority,
 		})
 	})
 }

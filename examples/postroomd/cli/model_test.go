@@ -337,10 +337,11 @@ func TestInstructionsAreFollowed(t *testing.T) {
 	require.Contains(t, added,
 		"\nbinding: no archive, move for all mail\nadvice: the text, which the model reads and may ignore\n")
 	never := idPattern.FindString(added)
-	require.Contains(t, do("add", "--name", "ada", "--domain", "Example.com", "Ada may ask for much."),
+	require.Contains(t, do("add", "--name", "ada", "--domain", "Example.com", "--unauthenticated", "Ada may ask for much."),
 		"binding: nothing; add --forbid archive\n")
 	require.Contains(t, do("add", "--mailbox", sample.Owner, "--forbid", "trash", "Be kind."),
 		"binding: no trash for mail to "+sample.Owner)
+	require.Contains(t, do("add", "--domain", "verified.example", "Trust them."), "only with mail whose sender is verified")
 	bare := do("add", "--sender", "a@b.cc", "--forbid", "star")
 	require.Contains(t, bare, "binding: no star for mail of a@b.cc\n")
 	require.NotContains(t, bare, "advice")
@@ -385,4 +386,17 @@ func TestTheCommandsOfDirectionsNameInstructions(t *testing.T) {
 		require.Equal(t, exitUsage, r.status)
 		require.Contains(t, r.stderr, name+" are instructions now: 'postroomd instructions add'")
 	}
+}
+
+// Instructions are given before the first run, so that the first message is decided about with them.
+func TestInstructionsAreGivenBeforeTheFirstRun(t *testing.T) {
+	t.Parallel()
+	gmail := inbox(t, "archive me")
+	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, decides)
+	where := withModel(t, gmail, model.URL, "")
+	r := postroomd(t, append([]string{"instructions", "add", "--forbid", "archive", "Archive nothing."}, where...)...)
+	require.Equal(t, 0, r.status, r.stderr)
+	runOnce(t, where...)
+	require.Equal(t, postroom.None, decidedActions(t, where)["archive me"].Action)
+	require.Contains(t, fmt.Sprint(model.Seen()[0].Body), "Archive nothing.")
 }

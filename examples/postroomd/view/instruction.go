@@ -14,19 +14,22 @@ import (
 
 // An Instruction is an instruction to the model, with what of it is binding.
 type Instruction struct {
-	ID        string                `json:"id"`
-	Name      string                `json:"name,omitempty"`
-	Scope     guidance.Scope        `json:"scope"`
-	ScopeRef  string                `json:"scope_ref"`
-	For       string                `json:"for"` // the mail that it is about, for people
-	Text      string                `json:"text"`
-	Forbids   []postroom.ActionType `json:"forbids"`
-	Binding   string                `json:"binding"` // what it forbids, for people; empty if nothing
-	Enabled   bool                  `json:"enabled"`
-	Priority  int                   `json:"priority"`
-	CreatedAt time.Time             `json:"created_at"`
-	UpdatedAt time.Time             `json:"updated_at"`
-	Revision  int64                 `json:"revision"`
+	ID       string                `json:"id"`
+	Name     string                `json:"name,omitempty"`
+	Scope    guidance.Scope        `json:"scope"`
+	ScopeRef string                `json:"scope_ref"`
+	For      string                `json:"for"` // the mail that it is about, for people
+	Text     string                `json:"text"`
+	Forbids  []postroom.ActionType `json:"forbids"`
+	Binding  string                `json:"binding"` // what it forbids, for people; empty if nothing
+	// Unauthenticated says that the text is also about mail whose sender is not verified.
+	Unauthenticated bool `json:"unauthenticated,omitempty"`
+
+	Enabled   bool      `json:"enabled"`
+	Priority  int       `json:"priority"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Revision  int64     `json:"revision"`
 }
 
 // Revised returns the revision of the instruction, for its ETag.
@@ -35,8 +38,8 @@ func (v Instruction) Revised() int64 { return v.Revision }
 func newInstruction(i guidance.Instruction, accounts []mailstore.Account) Instruction {
 	v := Instruction{
 		ID: i.ID, Name: i.Name, Scope: i.Scope, ScopeRef: i.ScopeRef, For: i.About(), Text: i.Text,
-		Forbids: append([]postroom.ActionType{}, i.Forbids...),
-		Enabled: i.Enabled, Priority: i.Priority, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt, Revision: i.Revision,
+		Forbids:         append([]postroom.ActionType{}, i.Forbids...),
+		Unauthenticated: i.Unauthenticated, Enabled: i.Enabled, Priority: i.Priority, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt, Revision: i.Revision,
 	}
 	if i.Scope == guidance.ScopeMailbox {
 		v.For = "mail to " + EmailOf(accounts, i.ScopeRef)
@@ -60,7 +63,11 @@ func (v *Instruction) Effect() string {
 	}
 	text := "binding: " + binding + "\n"
 	if strings.TrimSpace(v.Text) != "" {
-		text += "advice: the text, which the model reads and may ignore\n"
+		text += "advice: the text, which the model reads and may ignore"
+		if v.Scope.OfSender() && !v.Unauthenticated {
+			text += "; only with mail whose sender is verified"
+		}
+		text += "\n"
 	}
 	return text
 }

@@ -81,6 +81,29 @@ func WithReader(cmd *cobra.Command, p *EnvironmentFlags, fn func(ctx context.Con
 	return withApp(cmd, p, app.Open, fn)
 }
 
+// WithNew is WithReader for what a person may say before the first run: it makes the place of a configured mailbox.
+func WithNew(cmd *cobra.Command, p *EnvironmentFlags, fn func(ctx context.Context, h *app.App) error) error {
+	_, missing := p.Existing(cmd)
+	if !errors.Is(missing, fs.ErrNotExist) {
+		return WithReader(cmd, p, fn)
+	}
+	s, err := p.Environment(cmd)
+	switch {
+	case err != nil:
+		return err
+	case s.Config.Gmail.Token == "" && s.Config.Gmail.ClientID == "":
+		return missing // the folder may be mistyped
+	}
+	if err := errors.Join(s.Folder.CheckRun(), s.Prepare()); err != nil {
+		return err
+	}
+	h, err := app.Open(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(cmd.Context(), h), h.Close())
+}
+
 // WithWriter opens the App for a command that enqueues jobs. For a demo the command runs them itself.
 func WithWriter(cmd *cobra.Command, p *EnvironmentFlags, fn func(ctx context.Context, h *app.App) error) error {
 	return withApp(cmd, p, func(ctx context.Context, s *environment.Environment) (*app.App, error) {

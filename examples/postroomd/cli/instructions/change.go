@@ -30,15 +30,19 @@ func instructionsChange() *cobra.Command {
 	place := command.NewEnvironmentFlags(cmd)
 	text := cmd.Flags().String("text", "", "what the model is told")
 	forbid := forbidFlag(cmd)
+	open := cmd.Flags().Bool("unauthenticated", false, unauthenticated)
 	priority := cmd.Flags().Int("priority", 0, "the place in the order in which the model reads instructions, low first")
 	cmd.Flags().Int64Var(&p.Revision, "revision", 0, "change it only if it is at this revision")
-	cmd.MarkFlagsOneRequired("text", "forbid", "priority")
+	cmd.MarkFlagsOneRequired("text", "forbid", "priority", "unauthenticated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("text") {
 			p.Text = text
 		}
 		if cmd.Flags().Changed("forbid") {
 			p.Forbids = new(kindsOf(*forbid))
+		}
+		if cmd.Flags().Changed("unauthenticated") {
+			p.Unauthenticated = open
 		}
 		if cmd.Flags().Changed("priority") {
 			p.Priority = priority

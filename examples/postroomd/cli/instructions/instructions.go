@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
@@ -70,6 +71,7 @@ func instructionsAdd() *cobra.Command {
 	i := guidance.Instruction{Enabled: true}
 	cmd.Flags().StringVar(&i.Name, "name", "", "a name")
 	forbid := forbidFlag(cmd)
+	cmd.Flags().BoolVar(&i.Unauthenticated, "unauthenticated", false, unauthenticated)
 	cmd.Flags().IntVar(&i.Priority, "priority", guidance.DefaultPriority,
 		"the place in the order in which the model reads instructions, low first")
 	cmd.MarkFlagsMutuallyExclusive("mailbox", "domain", "sender")
@@ -78,9 +80,12 @@ func instructionsAdd() *cobra.Command {
 			i.Text = args[0]
 		}
 		i.Forbids = kindsOf(*forbid)
-		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) (err error) {
+		return command.WithNew(cmd, place, func(ctx context.Context, h *app.App) (err error) {
 			if i.Scope, i.ScopeRef, err = instructionScope(ctx, h, *address, *domain, *sender); err != nil {
 				return err
+			}
+			if i.Unauthenticated && !i.Scope.OfSender() {
+				return usage.Errorf("--unauthenticated is for an instruction about a domain or a sender")
 			}
 			return printChanged(cmd, h, "added", func(ctx context.Context, tx queue.Tx) (guidance.Instruction, error) {
 				return h.Models.Guidance.Create(ctx, tx, i)
@@ -132,3 +137,6 @@ func printChanged(cmd *cobra.Command, h *app.App, done string,
 		printer.PrintableLines(views[0].Effect()))
 	return err
 }
+
+// unauthenticated describes the flag.
+const unauthenticated = "the text is also about mail that only claims to be of the domain or sender, and is not verified"
