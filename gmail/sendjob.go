@@ -113,7 +113,7 @@ func (j *jobs) failSend(ctx context.Context, w *queue.Attempt, delivery *outbox.
 	if waits, verdict := outbox.WhileUnclear(w, cause); waits {
 		return verdict
 	}
-	if errors.Is(cause, postroom.ErrHeld) { // it was begun more than a day ago, and counts no more
+	if errors.Is(cause, postroom.ErrHeld) { // it counts no more, begun a day ago, or another reply may have been sent
 		return whileHeld(w.Job.Interruptions, cause)
 	}
 	return j.endAction(ctx, w, a, cause, func(ctx context.Context, tx queue.Tx) error {

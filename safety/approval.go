@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -182,14 +183,19 @@ func (l *Ledger) answerRequest(
 	return a, err
 }
 
-// Approver returns the person who approved the action; empty if nobody has, because the gate let it pass. Start
-// checks that an action that has started is the one that was approved.
-func (l *Ledger) Approver(ctx context.Context, tx queue.Tx, actionID string) (approver string, err error) {
-	err = dbquery.Get(ctx, tx, &approver, selectApprover, actionID)
+// Approver returns the person who approved the action, and the time before which it must start; empty if nobody has,
+// because the gate let it pass. Start checks that an action that has started is the one that was approved.
+func (l *Ledger) Approver(ctx context.Context, tx queue.Tx, actionID string) (approver string, until time.Time,
+	err error) {
+	var given approvalRow
+	err = dbquery.Get(ctx, tx, &given, selectApprover, actionID)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return "", fmt.Errorf("safety: who has approved action %s: %w", actionID, err)
+		return "", until, fmt.Errorf("safety: who has approved action %s: %w", actionID, err)
 	}
-	return approver, nil
+	if given.Approver != "" {
+		until = given.until()
+	}
+	return given.Approver, until, nil
 }
 
 // Approval returns one request for approval, or [postroom.ErrNotFound].

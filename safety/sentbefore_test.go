@@ -58,23 +58,29 @@ func TestWhatWasSentBefore(t *testing.T) {
 		sent.all, forward.NeedsApproval = true, true
 		a = d.record(message("a@example.com"), forward)
 		require.Equal(t, []Override{OverrideRequested, OverrideSent}, d.checks(a), "who is asked anyway is told")
-		approver := func() (who string) {
+		approver := func() (who string, until time.Time) {
 			_, err := d.act(func(ctx context.Context, tx queue.Tx) (_ postroom.Action, err error) {
-				who, err = d.ledger.Approver(ctx, tx, a.ID)
+				who, until, err = d.ledger.Approver(ctx, tx, a.ID)
 				return a, err
 			})
 			require.NoError(t, err)
-			return who
+			return who, until
 		}
-		require.Empty(t, approver())
+		who, until := approver()
+		require.Empty(t, who)
+		require.Zero(t, until)
 		_, err := d.approve(a.ID, "ann")
 		require.NoError(t, err)
-		require.Equal(t, "ann", approver())
+		who, until = approver()
+		require.Equal(t, "ann", who)
+		require.WithinDuration(t, d.now.Add(defaultExpiry), until, time.Second)
 
 		forward.NeedsApproval, sent.said = false, ""
 		a = d.record(message("a@example.com"), forward)
 		require.Equal(t, postroom.ActionQueued, a.State, "what was not sent again counts for no cap")
-		require.Empty(t, approver())
+		who, until = approver()
+		require.Empty(t, who)
+		require.Zero(t, until)
 
 		sent.err = errors.New("disk full")
 		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {

@@ -272,7 +272,7 @@ ORDER BY decided_at DESC, id DESC
 LIMIT 1`
 
 	selectApprover = `
-SELECT approver
+SELECT ` + approvalColumns + `
 FROM approvals
 WHERE id = (SELECT approval_id FROM actions WHERE id = $1)
   AND action_id = $1

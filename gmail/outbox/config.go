@@ -28,9 +28,9 @@ type Ledger interface {
 	// SetContent records the hash of what an action sends, in the caller's transaction. An action that already has
 	// another hash, or is final, is an error.
 	SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 string) error
-	// Approver returns the person who approved the action, in the caller's transaction; empty if nobody has, and no
-	// approval was needed.
-	Approver(ctx context.Context, tx queue.Tx, actionID string) (string, error)
+	// Approver returns the person who approved the action, and the time before which it must start, in the caller's
+	// transaction; empty if nobody has, and no approval was needed.
+	Approver(ctx context.Context, tx queue.Tx, actionID string) (approver string, until time.Time, err error)
 	// DeclareIntent records with the executing action what is about to be sent, or nil if nothing was, in the caller's
 	// transaction, and returns the updated action. Start returns the intent with it ([postroom.UndoHint].Intent).
 	// If the content, job or intent of the action differs from that of a, the error is not nil.
@@ -51,10 +51,10 @@ type Config struct {
 	MaxRecipients int
 	// MaxSize bounds a message, in bytes. Default 36,700,160, the maximum at Gmail; it must be positive.
 	MaxSize int64
-	// ReplyInterval is how long a recipient of a reply gets no further one. It keeps two programs that answer each other
-	// from doing so for ever. It is checked when the message is sent, since others may be sent until then. An address
-	// with "+" and a tag counts as the address without, since a program may answer from a new tag each time. Default 72
-	// hours; at least 1 second.
+	// ReplyInterval is how long a recipient of a reply gets no further one. While it is not known whether one was sent,
+	// others wait. It keeps two programs that answer each other from doing so for ever. It is checked when the message
+	// is sent, since others may be sent until then. An address with "+" and a tag counts as the address without, since
+	// a program may answer from a new tag each time. Default 72 hours; at least 1 second.
 	ReplyInterval time.Duration
 	// RecipientsDay bounds the messages, replies and forwards, that one recipient gets from an account within 24 hours,
 	// at all tags together. What is beyond waits until it may be sent, or asks a person; see [Turn]. Default 50; it must

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/queue"
@@ -79,8 +80,7 @@ func (o *Outbox) checkBegin(ctx context.Context, tx queue.Tx, m *storedMessage, 
 	for _, email := range people {
 		got, err := o.got(ctx, tx, m, mailbox, email)
 		if err == nil && got.Replies > 0 && m.payload.MessageType == Reply {
-			err = refused(m.ActionID, "%s has got an automatic reply within the last %v (%s)", email, o.ReplyInterval,
-				o.name("ReplyInterval"))
+			err = o.checkReplied(ctx, tx, m, email, got.Replies)
 		}
 		if err != nil {
 			return err
@@ -91,6 +91,32 @@ func (o *Outbox) checkBegin(ctx context.Context, tx queue.Tx, m *storedMessage, 
 		err = &postroom.HeldError{Until: turn.Until, Reason: turn.Reason}
 	}
 	return err
+}
+
+// checkReplied refuses a reply to a recipient who has got others. If it is not known of any of them whether it was
+// sent, and each is still being looked for, it returns a [*postroom.HeldError]: perhaps none was.
+func (o *Outbox) checkReplied(ctx context.Context, tx queue.Tx, m *storedMessage, email string, replies int) error {
+	var unclear []string
+	err := dbquery.Select(ctx, tx, &unclear, sqlUnclearReplies, m.AccountID, email, m.ActionID,
+		dbtime.Of(queue.Now(tx).Add(-o.ReplyInterval)))
+	if err != nil {
+		return fmt.Errorf("outbox: replies to %s: %w", email, err)
+	}
+	looked := 0
+	for _, id := range unclear {
+		other, err := o.Ledger.ActionTx(ctx, tx, id)
+		if maildb.IgnoreMissing(err) != nil {
+			return err
+		}
+		if other.State == postroom.ActionExecuting {
+			looked++
+		}
+	}
+	if looked == replies {
+		return &postroom.HeldError{Reason: "it is not known yet whether an earlier reply to " + email + " was sent"}
+	}
+	return refused(m.ActionID, "%s has got an automatic reply within the last %v (%s)", email, o.ReplyInterval,
+		o.name("ReplyInterval"))
 }
 
 // checkSentBefore refuses a message that the mailbox has sent, or may have sent, before, unless a person has approved
@@ -104,7 +130,7 @@ func (o *Outbox) checkSentBefore(ctx context.Context, tx queue.Tx, m *storedMess
 	if err != nil || !e.known() {
 		return err
 	}
-	approver, err := o.Ledger.Approver(ctx, tx, m.ActionID)
+	approver, _, err := o.Ledger.Approver(ctx, tx, m.ActionID)
 	if err == nil && approver == "" {
 		err = refused(m.ActionID, "%s; it is sent again only if a person approves that", e)
 	}

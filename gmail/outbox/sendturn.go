@@ -3,11 +3,13 @@ package outbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
@@ -21,7 +23,7 @@ import (
 const MostWait = 48 * time.Hour
 
 const (
-	// turnKept is how long a place is kept when its turn has come: its action may have ended without it.
+	// turnKept is how long after its turn a place is looked at: it is kept while its action still waits, as after a stop.
 	turnKept = time.Hour
 	// askedKept is how long it is known that a person was asked.
 	askedKept = 30 * 24 * time.Hour
@@ -36,8 +38,8 @@ type Turn struct {
 	Until time.Time
 	// Reason says to people what the message waits for.
 	Reason string
-	// Ask reports that the message would wait longer than [MostWait]: a person has to be asked instead. If a person then
-	// approves the action, the limit does not apply to it.
+	// Ask reports that the message would wait longer than [MostWait], or than its approval counts: a person has to be
+	// asked instead. If a person then approves the action, the limit does not apply to it.
 	Ask bool
 }
 
@@ -75,9 +77,8 @@ func (o *Outbox) Wait(ctx context.Context, tx queue.Tx, a postroom.Action) (Turn
 	if err != nil || turn.Until.IsZero() {
 		return turn, err
 	}
-	turn.Ask = turn.Until.Sub(queue.Now(tx)) > MostWait
-	if turn.Ask {
-		turn.Reason += "; the message would wait until " + turn.Until.UTC().Format(time.RFC3339)
+	if err := o.askBeyond(ctx, tx, s.m, &turn); err != nil {
+		return turn, err
 	}
 	for _, email := range s.people {
 		_, err := maildb.Exec(ctx, tx, "place of action "+a.ID, sqlPutPlace, a.AccountID, email, a.ID,
@@ -87,6 +88,23 @@ func (o *Outbox) Wait(ctx context.Context, tx queue.Tx, a postroom.Action) (Turn
 		}
 	}
 	return turn, nil
+}
+
+// askBeyond asks a person about a message that would wait for too long, or for longer than its approval counts: it would
+// be asked about again only then.
+func (o *Outbox) askBeyond(ctx context.Context, tx queue.Tx, m *storedMessage, turn *Turn) error {
+	approver, approved, err := o.Ledger.Approver(ctx, tx, m.ActionID)
+	if err != nil {
+		return err
+	}
+	lapses := approver != "" && !turn.Until.Before(approved)
+	if turn.Ask = lapses || turn.Until.Sub(queue.Now(tx)) > MostWait; turn.Ask {
+		turn.Reason += "; the message would wait until " + turn.Until.UTC().Format(time.RFC3339)
+	}
+	if lapses {
+		turn.Reason += ", and the approval by " + approver + " counts until " + approved.UTC().Format(time.RFC3339)
+	}
+	return nil
 }
 
 // Leave gives up the place of an action that has ended without sending.
@@ -152,7 +170,7 @@ func (o *Outbox) turn(ctx context.Context, tx queue.Tx, s *sendTurn) (last Turn,
 		if err != nil {
 			return last, err
 		}
-		ahead, err := s.ahead(ctx, tx, email)
+		ahead, err := o.ahead(ctx, tx, s, email)
 		if err != nil {
 			return last, err
 		}
@@ -177,23 +195,50 @@ func (o *Outbox) allowedBeyond(ctx context.Context, tx queue.Tx, m *storedMessag
 	if err != nil || asked == 0 {
 		return false, err
 	}
-	approver, err := o.Ledger.Approver(ctx, tx, m.ActionID)
+	approver, _, err := o.Ledger.Approver(ctx, tx, m.ActionID)
 	return approver != "", err
 }
 
 // ahead counts the messages to a recipient that wait and were decided before.
-func (s *sendTurn) ahead(ctx context.Context, tx queue.Tx, email string) (n int, err error) {
+func (o *Outbox) ahead(ctx context.Context, tx queue.Tx, s *sendTurn, email string) (n int, err error) {
 	if s.decided.IsZero() {
 		return 0, nil
 	}
-	now := queue.Now(tx)
-	if _, err := maildb.Exec(ctx, tx, "places of recipient "+email, sqlForgetPlaces, s.m.AccountID, email,
-		dbtime.Of(now.Add(-turnKept)), dbtime.Of(now.Add(-askedKept))); err != nil {
+	if err := o.forgetPlaces(ctx, tx, s.m.AccountID, email); err != nil {
 		return 0, err
 	}
 	err = maildb.Get(ctx, tx, &n, "places of recipient "+email, sqlCountAhead, s.m.AccountID, email,
 		dbtime.Of(s.decided), s.m.ActionID)
 	return n, err
+}
+
+// forgetPlaces gives up the places of actions that wait no more. Those of others are looked at again after a time.
+func (o *Outbox) forgetPlaces(ctx context.Context, tx queue.Tx, accountID, email string) error {
+	now, what := queue.Now(tx), "places of recipient "+email
+	_, err := maildb.Exec(ctx, tx, what, sqlForgetAsked, accountID, email, dbtime.Of(now.Add(-askedKept)))
+	if err != nil {
+		return err
+	}
+	var overdue []string
+	err = dbquery.Select(ctx, tx, &overdue, sqlOverduePlaces, accountID, email, dbtime.Of(now.Add(-turnKept)))
+	if err != nil {
+		return fmt.Errorf("outbox: %s: %w", what, err)
+	}
+	for _, id := range overdue {
+		a, err := o.Ledger.ActionTx(ctx, tx, id)
+		switch {
+		case maildb.IgnoreMissing(err) != nil:
+			return err
+		case err == nil && a.State == postroom.ActionQueued:
+			_, err = maildb.Exec(ctx, tx, what, sqlKeepPlace, dbtime.Of(now), accountID, id)
+		default:
+			_, err = maildb.Exec(ctx, tx, what, sqlLeavePlace, accountID, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // freeAt returns when a recipient may get the message, if those ahead are sent as soon as they may be: each message

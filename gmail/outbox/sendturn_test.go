@@ -112,6 +112,106 @@ func TestALongWaitForTheLimitAsksAPerson(t *testing.T) {
 	})
 }
 
+// An approval that ends before the limit allows the message asks a person at once, whose word is above the limit.
+func TestAnApprovalThatEndsBeforeTheTurnAsksAgain(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.cfg.Outbox.RecipientsDay = 1
+		worldtest.OpenInbox(w.t, w.server, "colleague@example.com")
+		a, _ := w.carryOut(w.forwardOf(0))
+		require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
+		w.ledger.ApprovedBy, w.ledger.ApprovedUntil = "ada", time.Now().Add(25*time.Hour)
+		a, job := w.putOff(w.forwardOf(1))
+		require.Equal(t, postroom.ActionQueued, a.State, "it is sent before the approval ends")
+		cancel(w, job.ID)
+		w.ledger.ApprovedUntil = time.Now().Add(23 * time.Hour)
+		a, job = w.carryOut(w.forwardOf(2))
+		require.Equal(t, postroom.ActionPendingApproval, a.State, a.Error)
+		require.Contains(t, a.Error, ", and the approval by ada counts until "+
+			w.ledger.ApprovedUntil.UTC().Format(time.RFC3339))
+		require.Equal(t, queue.StateCompleted, job.State)
+		w.put(a.ID, func(a *postroom.Action) { a.State, a.Error = postroom.ActionQueued, "" })
+		w.run(outbox.NewSendJob(w.account, a.ID))
+		require.Equal(t, postroom.ActionCompleted, w.action(a.ID).State, w.action(a.ID).Error)
+	})
+}
+
+// Messages that wait keep their order over a stop of hours; those whose actions have ended keep no other waiting.
+func TestPlacesAreKeptOverAStop(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.cfg.Outbox.RecipientsDay = 1
+		worldtest.OpenInbox(w.t, w.server, "colleague@example.com")
+		a, _ := w.carryOut(w.forwardOf(0))
+		require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
+		var waits []postroom.Action
+		for n := 1; n <= 2; n++ {
+			a, job := w.putOff(w.forwardOf(n))
+			require.Equal(t, postroom.ActionQueued, a.State)
+			waits = append(waits, a)
+			cancel(w, job.ID)
+		}
+		w.sentEarlier(25 * time.Hour)
+		w.exec("UPDATE outbound_waiting SET wait_until = $1", dbtime.Of(time.Now().Add(-3*time.Hour)))
+		late, err := w.queue.Enqueue(t.Context(), outbox.NewSendJob(w.account, waits[1].ID))
+		require.NoError(t, err)
+		w.runUntil(late.ID, queue.EventRetried)
+		require.Contains(t, w.job(late.ID).LastError, "and 1 that were decided before wait")
+		cancel(w, late.ID)
+		w.exec("UPDATE outbound_waiting SET wait_until = $1", dbtime.Of(time.Now().Add(-3*time.Hour)))
+		w.put(waits[0].ID, func(a *postroom.Action) { a.State = postroom.ActionCanceled })
+		w.run(outbox.NewSendJob(w.account, waits[1].ID))
+		require.Equal(t, postroom.ActionCompleted, w.action(waits[1].ID).State, w.action(waits[1].ID).Error)
+		waiting, err := outbox.CountWaiting(t.Context(), w.db)
+		require.NoError(t, err)
+		require.Zero(t, waiting)
+	})
+}
+
+// A reply waits while it is not known whether an earlier one to the same person was sent.
+func TestAReplyWaitsForOneThatIsTriedAgain(t *testing.T) {
+	for name, ends := range map[string]struct {
+		earlier func(w *world, id string)
+		state   postroom.ActionState
+	}{
+		"it was not sent": {func(w *world, id string) {
+			w.put(id, func(a *postroom.Action) { a.State = postroom.ActionFailed })
+			w.exec("DELETE FROM outbound_recipients WHERE action_id = $1", id)
+			w.exec("UPDATE outbound_messages SET open_until = NULL WHERE action_id = $1", id)
+		}, postroom.ActionCompleted},
+		"it was sent": {func(w *world, id string) {
+			w.put(id, func(a *postroom.Action) { a.State = postroom.ActionCompleted })
+			w.exec("UPDATE outbound_messages SET open_until = NULL, sent_message_id = 'x' WHERE action_id = $1", id)
+		}, postroom.ActionFailed},
+		"nobody can find out": {func(w *world, id string) {
+			w.put(id, func(a *postroom.Action) { a.State = postroom.ActionFailed })
+		}, postroom.ActionFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(t *testing.T, w *world) {
+				w.cfg.Outbox.Settle = time.Hour
+				worldtest.OpenInbox(w.t, w.server, "ann@example.com")
+				reply := func(n int) (id, job string) {
+					message, _ := w.letter(strings.Replace(worldtest.Question, "<q@", fmt.Sprintf("<q%d@", n), 1))
+					id = w.queued(worldtest.Reply(message, "Yes."))
+					enqueued, err := w.queue.Enqueue(t.Context(), outbox.NewSendJob(w.account, id))
+					require.NoError(t, err)
+					w.runUntil(enqueued.ID, queue.EventRetried)
+					return id, enqueued.ID
+				}
+				w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Status: http.StatusServiceUnavailable, Times: 1})
+				first, job := reply(1)
+				cancel(w, job)
+				second, _ := reply(2)
+				require.Equal(t, postroom.ActionExecuting, w.action(second).State, w.action(second).Error)
+				require.Equal(t, 1, w.server.Counts()[gmailtest.MessagesSend])
+				ends.earlier(w, first)
+				queuetest.PromoteScheduled(t, w.queue)
+				w.run()
+				require.Equal(t, ends.state, w.action(second).State, w.action(second).Error)
+			})
+		})
+	}
+}
+
 // Of sends that begin at once, each counts the others, and those beyond the limit have not begun.
 func TestSendsThatBeginAtOnceAreCounted(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -148,8 +248,13 @@ func TestOfRepliesThatHaveStartedOneIsSent(t *testing.T) {
 			ids[n] = w.queued(worldtest.Reply(message, "Yes."))
 			jobs[n] = outbox.NewSendJob(w.account, ids[n])
 		}
-		w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Status: http.StatusServiceUnavailable, Times: all})
+		// All have started, and none has begun to send.
+		w.server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: http.StatusServiceUnavailable, Times: -1})
 		w.runUntilEach(jobs, queue.EventRetried, queue.EventFailed)
+		for _, id := range ids {
+			require.Equal(t, postroom.ActionExecuting, w.action(id).State)
+		}
+		require.Zero(t, w.server.Counts()[gmailtest.MessagesSend])
 		w.server.ClearFaults()
 		queuetest.PromoteScheduled(t, w.queue)
 		w.run()

@@ -122,6 +122,14 @@ FROM (
   FROM sent_before
   WHERE mailbox = $6 AND recipient = $7 AND sent_at > $8) AS sent`
 
+	// The replies of which it is not known whether they were sent.
+	sqlUnclearReplies = `
+SELECT r.action_id
+FROM outbound_recipients r
+JOIN outbound_messages m ON m.action_id = r.action_id
+WHERE r.account_id = $1 AND r.email = $2 AND r.action_id <> $3 AND r.sent_at > $4
+  AND r.message_type = 'reply' AND m.open_until IS NOT NULL AND m.sent_message_id = ''`
+
 	// When one of the messages of a day was sent, by its place among them.
 	sqlRecipientAt = `
 SELECT sent_at
@@ -166,9 +174,20 @@ SET wait_until = excluded.wait_until, asked = excluded.asked`
 DELETE FROM outbound_waiting
 WHERE account_id = $1 AND action_id = $2 AND asked = 0`
 
-	sqlForgetPlaces = `
+	sqlForgetAsked = `
 DELETE FROM outbound_waiting
-WHERE account_id = $1 AND email = $2 AND (asked = 0 AND wait_until <= $3 OR asked = 1 AND wait_until <= $4)`
+WHERE account_id = $1 AND email = $2 AND asked = 1 AND wait_until <= $3`
+
+	// The places whose turn came some time ago.
+	sqlOverduePlaces = `
+SELECT action_id
+FROM outbound_waiting
+WHERE account_id = $1 AND email = $2 AND asked = 0 AND wait_until <= $3`
+
+	sqlKeepPlace = `
+UPDATE outbound_waiting
+SET wait_until = $1
+WHERE account_id = $2 AND action_id = $3 AND asked = 0`
 
 	sqlCountAhead = `
 SELECT COUNT(*)

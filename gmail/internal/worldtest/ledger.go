@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +23,8 @@ type Ledger struct {
 	Completing func() error // called before an action completes; may be nil
 	Holding    func() error // called before one starts, and by Held; may be nil
 	ApprovedBy string       // of every action
+	// ApprovedUntil is when the approvals end.
+	ApprovedUntil time.Time
 
 	// What Permit says: that no person has approved any, that it does not verify them, and what their messages were
 	// before.
@@ -175,8 +178,8 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, id, sha256 string)
 }
 
 // Approver implements outbox.Ledger.
-func (l *Ledger) Approver(context.Context, queue.Tx, string) (string, error) {
-	return l.ApprovedBy, nil
+func (l *Ledger) Approver(context.Context, queue.Tx, string) (string, time.Time, error) {
+	return l.ApprovedBy, l.ApprovedUntil, nil
 }
 
 // Permit implements gmail.Ledger.
