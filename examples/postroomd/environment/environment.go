@@ -15,7 +15,8 @@ import (
 type Environment struct {
 	Folder Folder // empty on PostgreSQL, if none is named
 	Config config.Config
-	Demo   bool // the Gmail is its own, in the folder
+	Values []config.Value // of all settings, for people; nil in a demo
+	Demo   bool           // the Gmail is its own, in the folder
 
 	ownKinds []postroom.Kind // the actions of the program's own
 	kinds    *postroom.Kinds // with them; nil: Kinds

@@ -162,7 +162,10 @@ func (h *Handler) countWaiting(ctx context.Context, p access.Person) (int, error
 // said are the messages after something was done, by the parameter "done".
 var said = map[string]string{
 	"stop": "Everything is stopped.", "resume": "What was stopped goes on.",
-	"resume-mailbox": "The mailbox is worked on again.", "enable-rule": "The rule is enabled.",
+	"resume-mailbox": "The mailbox is worked on again.", "pause-mailbox": "The mailbox is paused.",
+	"remove-mailbox": "The mailbox is removed; what was done stays on record.", "describe-label": "The label is saved.",
+	"enable-instruction": "The models follow it again.", "disable-instruction": "The models do not see it any more.",
+	"enable-rule":  "The rule is enabled.",
 	"disable-rule": "The rule is disabled: it decides nothing.", "move-rule": "The order is changed.",
 	"save-rules": "The rules are saved, as a new version.", "restore-rules": "The rules are as they were then.",
 	"accept-rules": "The rules are as proposed, as a new version.",

@@ -1,13 +1,11 @@
 package web
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/stop"
 )
 
@@ -56,14 +54,4 @@ func seen(s *stop.Stop) string {
 		return ""
 	}
 	return s.At.UTC().Format(time.RFC3339Nano)
-}
-
-func (h *Handler) resumeMailbox(w http.ResponseWriter, r *http.Request) {
-	account, err := h.app.Mail.Account(r.Context(), r.PathValue("id"))
-	if err == nil {
-		err = h.app.DB.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
-			return h.app.Mail.Resume(ctx, tx, h.app.Queue, account.ID)
-		})
-	}
-	h.done(w, r, "resume-mailbox", err)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/mailstore"
-	"github.com/postroom-go/postroom/queue"
 )
 
 // New makes the command accounts with its own commands.
@@ -50,9 +49,7 @@ func accountsPause() *cobra.Command {
 			if err != nil {
 				return "", err
 			}
-			return "is paused", h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-				return h.Mail.Pause(ctx, tx, h.Queue, a.ID, why)
-			})
+			return "is paused", h.PauseMailbox(ctx, a.ID, "", why)
 		})
 	cmd.Flags().String("why", "", "the reason, for the record")
 	return cmd
@@ -67,9 +64,7 @@ func accountsResume() *cobra.Command {
 			} else if lack := h.Env.MissingCredentials(ctx, a); lack != "" {
 				now += "; " + lack
 			}
-			return now, h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-				return h.Mail.Resume(ctx, tx, h.Queue, a.ID)
-			})
+			return now, h.ResumeMailbox(ctx, a.ID)
 		})
 }
 

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -70,14 +69,7 @@ func auditExport() *cobra.Command {
 	place := command.NewEnvironmentFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
-			out := json.NewEncoder(cmd.OutOrStdout())
-			end, err := h.Audit.Each(ctx, func(e *audit.Entry) error { return out.Encode(e) })
-			if err != nil {
-				return err
-			}
-			return out.Encode(struct {
-				Heads []string `json:"heads"`
-			}{view.Heads(end)})
+			return view.ExportAudit(ctx, h, cmd.OutOrStdout())
 		})
 	}
 	return cmd
