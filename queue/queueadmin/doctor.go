@@ -79,6 +79,7 @@ func checkWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	alive, now := 0, driver.Now(q.DB().Driver())
 	for _, w := range workers {
 		switch {
+		case isMover(w): // runs no jobs
 		case w.Beat < 0:
 			findings = append(findings, Finding{Severity: SeverityWarning,
 				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID),
@@ -143,7 +144,7 @@ func handledTypes(ctx context.Context, q *queue.Queue) (handled map[string]bool,
 	now := driver.Now(q.DB().Driver())
 	for _, w := range workers {
 		switch {
-		case w.Beat < 0 || now.Sub(w.BeatAt) > quiet:
+		case w.Beat < 0 || isMover(w) || now.Sub(w.BeatAt) > quiet:
 			continue
 		case w.Types == nil:
 			return nil, err

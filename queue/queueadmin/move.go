@@ -46,8 +46,9 @@ var ErrStillRunning = errors.New("jobs still run in the old database")
 // sets its schedules in the old database again creates them there a second time, so deploy those programs first.
 //
 // Move from one database at a time into the new one, to the end: what the new database holds and the old one does not
-// have is taken for a leftover, and deleted. Two calls at once are not safe: a job that is canceled or retried in the
-// old database meanwhile may be lost, or move in its former state.
+// have is taken for a leftover, and deleted. While another call moves from the same database, a call returns
+// [ErrMoving] after about a second; of two calls that begin at the same instant, both may. After one whose process has
+// died, the next begins 10 s later.
 //
 // Keys of scope forever and period also stay in the old database, so that their jobs are not enqueued again there. Keys
 // of scope unfinished and coalesce move with their jobs. If a job is enqueued under such a key in the old database
@@ -91,6 +92,7 @@ func (c *MoveConfig) withDefaults() (MoveConfig, error) {
 }
 
 type mover struct {
+	id     string
 	from   source
 	to     target
 	cfg    MoveConfig
@@ -99,6 +101,22 @@ type mover struct {
 
 func (m *mover) run(ctx context.Context) error {
 	if err := m.check(ctx); err != nil {
+		return err
+	}
+	working, leave, err := m.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	err = m.move(working)
+	if cause := context.Cause(working); err != nil && errors.Is(cause, ErrMoving) {
+		return cause
+	}
+	return err
+}
+
+func (m *mover) move(ctx context.Context) error {
+	if err := m.apart(ctx); err != nil {
 		return err
 	}
 	for _, t := range []driver.Table{driver.TableLimits, driver.TableRates} {

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
@@ -57,8 +54,7 @@ func driverOf(db queue.DB, which string) (driver.Driver, error) {
 	return db.Driver(), nil
 }
 
-// check refuses databases without the queue's tables, and the same database given twice: a move within it would delete
-// all jobs.
+// check refuses databases without the queue's tables.
 func (m *mover) check(ctx context.Context) error {
 	for _, end := range []struct {
 		name string
@@ -70,22 +66,17 @@ func (m *mover) check(ctx context.Context) error {
 			}
 		}
 	}
-	return m.apart(ctx)
+	return nil
 }
 
-// apart fails if a row that is written in one database is visible in the other. The row is a worker without jobs: if
-// the process dies before removing it, a dispatcher removes it.
+// apart refuses the same database given twice, in which a move would delete all jobs: the row that the call has written
+// in the old database is visible in the new one.
 func (m *mover) apart(ctx context.Context) error {
-	id := "move-" + uuid.NewString()
-	if _, err := m.from.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: id, First: true,
-		Now: time.Now()}); err != nil {
-		return err
-	}
 	workers, err := m.to.Workers(ctx)
-	if err = errors.Join(err, m.from.RemoveWorker(context.WithoutCancel(ctx), id)); err != nil {
+	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(workers, func(w driver.Worker) bool { return w.ID == id }) {
+	if slices.ContainsFunc(workers, func(w driver.Worker) bool { return w.ID == m.id }) {
 		return ErrSameDatabase
 	}
 	return nil

@@ -1,0 +1,59 @@
+package queueadmin_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// What a call has left behind whose process has died delays the next one, and no more. A call that is alive and was
+// taken for dead ends.
+func TestMoveGoesOnAfterACallThatHasDied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, err := sqlite.OpenMemory(t.Context())
+		require.NoError(t, err)
+		to, err := sqlite.OpenMemory(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, queue.Migrate(t.Context(), from))
+		require.NoError(t, queue.Migrate(t.Context(), to))
+		old := on(t, from, nil)
+		enqueue(t, old, nil)
+		_, err = from.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "move-dead", First: true,
+			Now: time.Now()})
+		require.NoError(t, err)
+		began := time.Now()
+		report, err := queueadmin.Move(t.Context(), from, to, nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Jobs)
+		require.InDelta(t, 10, time.Since(began).Seconds(), 2)
+		workers, err := from.Driver().Workers(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, workers)
+
+		enqueue(t, old, nil)
+		running, err := old.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := queueadmin.Move(t.Context(), from, to, nil)
+			ended <- err
+		}()
+		time.Sleep(time.Minute) // it waits for the job
+		workers, err = from.Driver().Workers(t.Context())
+		require.NoError(t, err)
+		for _, w := range workers {
+			require.NoError(t, from.Driver().RemoveWorker(t.Context(), w.ID))
+		}
+		require.ErrorIs(t, <-ended, queueadmin.ErrMoving)
+		require.NoError(t, running[0].Complete(t.Context(), nil))
+		require.NoError(t, from.Close())
+		require.NoError(t, to.Close())
+	})
+}
