@@ -16,6 +16,7 @@ type Source string
 const (
 	SourceDeterministic Source = "deterministic" // one of the user's rules
 	SourceModel         Source = "llm"           // a language model
+	SourceHost          Source = "host"          // the program that embeds the packages, on its own account
 	SourceNone          Source = "none"          // none: no rule matched and no model is configured
 )
 

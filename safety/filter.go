@@ -83,7 +83,7 @@ func (f Filter) withDefaults(kinds *postroom.Kinds) (Filter, error) {
 	}
 	for _, s := range f.Sources {
 		if !validSource(s) {
-			return f, fmt.Errorf("safety: Filter.Sources: %q is no source; use deterministic, llm or none", string(s))
+			return f, fmt.Errorf("safety: Filter.Sources: %q is no source; use deterministic, llm, host or none", string(s))
 		}
 	}
 	return f, nil

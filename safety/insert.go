@@ -57,7 +57,7 @@ func insertDecisionRow(
 	from origin.Origin,
 ) (_ *decisionRow, isNew bool, err error) {
 	if !validSource(d.Source) {
-		return nil, false, fmt.Errorf("%w: source %q; use deterministic, llm or none", ErrInvalidDecision, string(d.Source))
+		return nil, false, fmt.Errorf("%w: source %q; use deterministic, llm, host or none", ErrInvalidDecision, string(d.Source))
 	}
 	if d.Parameters == nil {
 		d.Parameters = postroom.Parameters{}
@@ -145,7 +145,8 @@ func newActionRow(a postroom.Action) (r actionRow, err error) {
 }
 
 func validSource(s postroom.Source) bool {
-	return s == postroom.SourceDeterministic || s == postroom.SourceModel || s == postroom.SourceNone
+	return s == postroom.SourceDeterministic || s == postroom.SourceModel || s == postroom.SourceHost ||
+		s == postroom.SourceNone
 }
 
 // confidence is NULL for source none and for values outside [0, 1].

@@ -38,7 +38,12 @@ func (j *judge) evidence(
 		doubts, err := j.modelDoubts(ctx, tx, msg, d, seen)
 		return Evidence{Doubts: doubts}, err
 	}
-	if d.Source != postroom.SourceDeterministic || d.RuleID == "" || j.cfg.Rules == nil {
+	switch {
+	case d.Source != postroom.SourceDeterministic:
+		return Evidence{}, nil
+	case d.RuleID == "" && d.Action != postroom.None:
+		return Evidence{Doubts: []Doubt{{OverrideRule, "a rule is said to have decided, and none is named"}}}, nil
+	case d.RuleID == "" || j.cfg.Rules == nil:
 		return Evidence{}, nil
 	}
 	rule, err := j.cfg.Rules.StoredRule(ctx, tx, d.RuleID)

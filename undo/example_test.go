@@ -86,7 +86,7 @@ func archive(ctx context.Context, db *sqlite.DB, ledger *safety.Ledger, box *mai
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		msg := &postroom.Message{ID: "message-1", AccountID: "account-1"}
 		action, err := ledger.Record(ctx, msg, postroom.Decision{
-			Action: postroom.Archive, Confidence: 1, Rationale: "a newsletter", Source: postroom.SourceDeterministic,
+			Action: postroom.Archive, Confidence: 1, Rationale: "a newsletter", Source: postroom.SourceHost,
 		})(ctx, tx)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ func (h *fixture) act(messageID string, change postroom.LabelChange) postroom.Ac
 	var a postroom.Action
 	h.write(func(ctx context.Context, tx queue.Tx) (err error) {
 		a, err = h.ledger.Record(ctx, &postroom.Message{ID: messageID, AccountID: account}, postroom.Decision{
-			Action: postroom.Archive, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic,
+			Action: postroom.Archive, Confidence: 1, Rationale: "test", Source: postroom.SourceHost,
 			Key: uuid.NewString(),
 		})(ctx, tx)
 		return err
@@ -114,7 +114,7 @@ func TestAnUndoWaitsForAnotherAction(t *testing.T) {
 				require.NoError(t, err)
 				h.write(func(ctx context.Context, tx queue.Tx) error {
 					a, err := h.ledger.Record(ctx, &postroom.Message{ID: original.MessageID, AccountID: account}, postroom.Decision{
-						Action: postroom.Star, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, Key: "second",
+						Action: postroom.Star, Confidence: 1, Rationale: "test", Source: postroom.SourceHost, Key: "second",
 					})(ctx, tx)
 					if err != nil {
 						return err

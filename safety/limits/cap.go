@@ -90,7 +90,7 @@ func (c *Cap) validate(kinds *postroom.Kinds) error {
 	case c.Window < time.Minute || c.Window > maxCapWindow:
 		return fmt.Errorf(".Window is %v; it must be within 1m and %v", c.Window, maxCapWindow)
 	case c.Source != "" && c.Source != postroom.SourceDeterministic && c.Source != postroom.SourceModel:
-		return fmt.Errorf(".Source is %q; use deterministic or llm, or leave it empty for both", string(c.Source))
+		return fmt.Errorf(".Source is %q; use deterministic or llm, or leave it empty for all", string(c.Source))
 	}
 	for i, t := range c.Actions {
 		if !kinds.Knows(t) || t == postroom.None {
@@ -142,7 +142,7 @@ func (c *Caps) Reached(ctx context.Context, tx queue.Tx, accountID string,
 		}
 		sources := []postroom.Source{most.Source}
 		if most.Source == "" {
-			sources = []postroom.Source{postroom.SourceDeterministic, postroom.SourceModel}
+			sources = []postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceHost}
 		}
 		n, err := c.Counts.Unattended(ctx, tx, Query{AccountID: accountID, Sources: sources, Actions: most.Actions,
 			Since: queue.Now(tx).Add(-most.Window), Most: most.Most})

@@ -176,8 +176,11 @@ func (c *composing) done(ctx context.Context, a *mailstore.Account) error {
 		return err
 	}
 	for _, d := range list {
-		by := "the rule " + notify.Plain(d.Rule)
-		if d.Source == postroom.SourceModel {
+		by := "the program"
+		switch d.Source {
+		case postroom.SourceDeterministic:
+			by = "the rule " + notify.Plain(d.Rule)
+		case postroom.SourceModel:
 			by = "the model " + notify.Plain(cmp.Or(d.Model, "that was asked"))
 		}
 		c.Moved = append(c.Moved, notify.Count{What: strings.ReplaceAll(string(d.Action), "_", " ") + " by " + by + c.in(a),

@@ -137,6 +137,8 @@ func (v *Activity) countDecisions(ctx context.Context, h *app.App, ids []string,
 				deciders["rules"] += a.N
 			case postroom.SourceModel:
 				deciders[cmp.Or(a.Model, "a model")] += a.N
+			case postroom.SourceHost:
+				deciders["the program"] += a.N
 			default:
 				deciders["nobody: no rule matched"] += a.N
 			}

@@ -36,6 +36,8 @@ func (v *Decision) By() string {
 		return "model " + v.Model
 	case v.Source == postroom.SourceModel:
 		return "a model"
+	case v.Source == postroom.SourceHost:
+		return "the program"
 	}
 	return "nobody"
 }

@@ -82,7 +82,8 @@ func (f *filterForm) readKinds() error {
 	return nil
 }
 
-var sources = []postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceNone}
+var sources = []postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceHost,
+	postroom.SourceNone}
 
 func (f *filterForm) readWindow(now time.Time) error {
 	if f.Window == "" {

@@ -53,7 +53,7 @@ const formerlyPending = "approved_pending"
 func FilterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 	types := cmd.Flags().StringSlice("type", nil, "only these actions, such as archive")
 	rule := cmd.Flags().String("rule", "", "only what this rule decided, by its name or id")
-	sources := cmd.Flags().StringSlice("source", nil, "only what was decided so: deterministic (by a rule), llm or none")
+	sources := cmd.Flags().StringSlice("source", nil, "only what was decided so: deterministic (by a rule), llm, host or none")
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
 	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
 	until := cmd.Flags().String("until", "", "only what is older, such as 1h")
@@ -82,7 +82,7 @@ func FilterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 	}
 }
 
-var Sources = Texts([]postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceNone})
+var Sources = Texts([]postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceHost, postroom.SourceNone})
 
 // Texts returns values as a person types them.
 func Texts[T ~string](values []T) []string {
