@@ -56,6 +56,8 @@ type Activity struct {
 	Mail   []MailStep // what Gmail received, and what was sent
 	Late   bool       // no mail is that new: the window of Mail ends with the newest
 
+	Senders []TopSender // of the window of Mail
+
 	Kinds, Rules, Deciders []Share // of the decisions since the beginning of the window, most first
 	Decisions, Undone      int
 }
@@ -86,6 +88,9 @@ func NewActivity(ctx context.Context, h *app.App, accountID string, w Window, no
 		}
 	}
 	if err := v.countMail(ctx, h, ids, now); err != nil {
+		return nil, err
+	}
+	if v.Senders, err = newTopSenders(ctx, h, ids, v.Mail[0].From); err != nil {
 		return nil, err
 	}
 	return v, v.countDecisions(ctx, h, ids, w.instants(now)[0], now)

@@ -262,6 +262,13 @@ func TestTodayAgreesWithTheCommands(t *testing.T) {
 	require.Contains(t, browsertest.Eval[string](b, `document.querySelector("#decided").innerText.replace(/\s+/g, " ")`),
 		most+" "+strconv.Itoa(summary.Rules[most]))
 	require.Positive(t, browsertest.Eval[int](b, `document.querySelectorAll("#mail rect").length`))
+	top, err := w.Mail.TopSenders(t.Context(), accounts[0].ID, newest.AddDate(0, 0, -40), 1)
+	require.NoError(t, err)
+	b.Open(w.url + "?window=30d")
+	first := browsertest.Eval[string](b, `document.querySelector("#senders tbody tr").innerText.replace(/\s+/g, " ").trim()`)
+	require.Equal(t, fmt.Sprintf("%s %d %d %%", top[0].Sender, top[0].Messages, int(top[0].ReadShare()*100)), first)
+	browsertest.Eval[any](b, `document.querySelector("#senders a").click()`)
+	b.Until(`location.pathname === "/mail" && document.querySelectorAll("[data-row]").length > 0`)
 	b.Quiet()
 }
 
