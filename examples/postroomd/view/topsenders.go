@@ -26,7 +26,7 @@ const maxSenders = 8
 func newTopSenders(ctx context.Context, h *app.App, ids []string, since time.Time) ([]TopSender, error) {
 	sums := map[string]TopSender{}
 	for _, id := range ids {
-		// A sender who is just below the first of each mailbox may be among the first of all.
+		// Who is just below the first of each mailbox may be among the first of all.
 		list, err := h.Mail.TopSenders(ctx, id, since, maxSenders*max(1, len(ids)))
 		if err != nil {
 			return nil, err
