@@ -19,7 +19,7 @@ type Cluster struct {
 
 // NewCluster makes and starts a server for the duration of the test. If PostgreSQL's programs are not installed, the
 // test is skipped, except under CI, where it fails.
-func NewCluster(t *testing.T) *Cluster {
+func NewCluster(t testing.TB) *Cluster {
 	t.Helper()
 	bin := binaries()
 	if bin == "" {
@@ -66,7 +66,7 @@ func (c *Cluster) DSN() string {
 }
 
 // start returns when the server accepts connections.
-func (c *Cluster) start(t *testing.T) {
+func (c *Cluster) start(t testing.TB) {
 	t.Helper()
 	options := "-c listen_addresses='' -k " + c.folder
 	c.run(t, "pg_ctl", "start", "-D", c.data(), "-w", "-l", filepath.Join(c.folder, "log"), "-o", options)
@@ -83,7 +83,7 @@ const (
 )
 
 // Restart stops the server and starts it again.
-func (c *Cluster) Restart(t *testing.T, how Shutdown) {
+func (c *Cluster) Restart(t testing.TB, how Shutdown) {
 	t.Helper()
 	c.stop(t, how)
 	c.start(t)
@@ -91,19 +91,19 @@ func (c *Cluster) Restart(t *testing.T, how Shutdown) {
 
 // SkipMultixacts makes the numbers of the locks that several transactions share larger than all transactions' numbers,
 // as they are on a server where such locks are frequent.
-func (c *Cluster) SkipMultixacts(t *testing.T) {
+func (c *Cluster) SkipMultixacts(t testing.TB) {
 	t.Helper()
 	c.stop(t, Fast)
 	c.run(t, "pg_resetwal", "-m", "1048576,1048576", "-D", c.data())
 	c.start(t)
 }
 
-func (c *Cluster) stop(t *testing.T, how Shutdown) {
+func (c *Cluster) stop(t testing.TB, how Shutdown) {
 	t.Helper()
 	c.run(t, "pg_ctl", "stop", "-D", c.data(), "-m", string(how))
 }
 
-func (c *Cluster) run(t *testing.T, program string, args ...string) {
+func (c *Cluster) run(t testing.TB, program string, args ...string) {
 	t.Helper()
 	args = append([]string{filepath.Join(c.bin, program)}, args...)
 	if os.Getuid() == 0 {
