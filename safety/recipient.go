@@ -12,8 +12,8 @@ import (
 	"github.com/postroom-go/postroom/mime/authres"
 )
 
-// capabilityDoubts ask about recipients that are neither the sender of the message nor in the policy, and about labels that the
-// account does not have or that its user keeps from models.
+// capabilityDoubts ask about recipients that are neither the sender of the message nor in the policy, and about labels
+// that the account does not have or that its user keeps from models.
 func (j *judge) capabilityDoubts(ctx context.Context, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
 	var doubts []Doubt
 	kind, _ := j.cfg.Kinds.Kind(d.Action)

@@ -95,7 +95,8 @@ var askedAgain = []string{string(gmail.JobLabelsSync), string(gmail.JobHistorySy
 const mostInOrder = 1000
 
 // AskAgain makes the jobs due that decide and were given back, and those that find mail and labels and have failed: a
-// person who has corrected a key, or the network, starts the program anew. The newest mail is decided about first. Call it at a start.
+// person who has corrected a key, or the network, starts the program anew. The newest mail is decided about first. Call
+// it at a start.
 func (b *Backlog) AskAgain(ctx context.Context) error {
 	now := time.Now()
 	ids, err := b.deferred(ctx, func(j *queue.Job) bool { return IsDeferred(j, now) })
@@ -106,7 +107,7 @@ func (b *Backlog) AskAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	first := ids[:min(len(ids), mostInOrder)] // ids has the newest first, and jobs that are due at one time run oldest first
+	first := ids[:min(len(ids), mostInOrder)] // ids has the newest first; jobs due at one time run oldest first
 	for i := range first {
 		if err := b.makeDue(ctx, first[i:i+1]); err != nil {
 			return err

@@ -29,8 +29,8 @@ type Config struct {
 	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
 	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
-	// AuthServer is the server whose authentication results are trusted: an instruction about a sender or a domain is about
-	// mail whose sender it has verified, unless it says otherwise; see guidance.Instruction. Default: Gmail's.
+	// AuthServer is the server whose authentication results are trusted: an instruction about a sender or a domain is
+	// about mail whose sender it has verified, unless it says otherwise; see guidance.Instruction. Default: Gmail's.
 	AuthServer authres.Server
 	// Seen reports whether mail of the sender came before. For a stranger's mail an unusable answer is asked for again
 	// once, not twice: whoever sends much of it must not spend the budget. Default nil: every sender was seen.

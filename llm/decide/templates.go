@@ -29,8 +29,8 @@ var migrations embed.FS
 
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates the tables of [Templates] and [Turns], llm_templates and llm_turns, or brings them up to date. Call it at every start; several
-// processes may do so at once.
+// Migrate creates the tables of [Templates] and [Turns], llm_templates and llm_turns, or brings them up to
+// date. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("llm/decide: Migrate: db", db, giveDB); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,11 +26,13 @@ type spender struct{}
 func (spender) Model() string { return "acme::small" }
 
 func (spender) Complete(context.Context, *llm.Request) (*llm.Response, error) {
-	return &llm.Response{Model: "acme::small", Usage: llm.Usage{InputTokens: 200, OutputTokens: 100}, ToolCalls: []llm.ToolCall{
+	used := llm.Usage{InputTokens: 200, OutputTokens: 100}
+	return &llm.Response{Model: "acme::small", Usage: used, ToolCalls: []llm.ToolCall{
 		{ID: "1", Name: decide.RecordDecision, Arguments: llmtest.Decision("none", "{}", 0.9)}}}, nil
 }
 
-// deciderWithTurns makes a decider with a budget of tokens a day, for an owner who has written to mom and to others at big.example.
+// deciderWithTurns makes a decider with a budget of tokens a day, for an owner who has written to mom and to others at
+// big.example.
 func deciderWithTurns(t *testing.T, db queue.DB, tokens int64) *decide.Decider {
 	t.Helper()
 	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, llm.Migrate, decide.Migrate} {
@@ -37,12 +40,12 @@ func deciderWithTurns(t *testing.T, db queue.DB, tokens int64) *decide.Decider {
 	}
 	records, err := llm.NewRecords(llm.RecordsConfig{DB: db})
 	require.NoError(t, err)
-	client, err := llm.NewMetered(llm.MeteredConfig{Client: spender{}, Records: records, AccountBudget: llm.Budget{Tokens: tokens},
-		MaxOutputTokens: 64, KeepAnswers: -1})
+	client, err := llm.NewMetered(llm.MeteredConfig{Client: spender{}, Records: records,
+		AccountBudget: llm.Budget{Tokens: tokens}, MaxOutputTokens: 64, KeepAnswers: -1})
 	require.NoError(t, err)
 	turns, err := decide.NewTurns(decide.TurnsConfig{DB: db, Records: records, AccountBudget: llm.Budget{Tokens: tokens},
 		Written: func(_ context.Context, _, name string) (bool, error) {
-			return strings.Contains("mom@home.example home.example big.example", name), nil
+			return slices.Contains([]string{"mom@home.example", "home.example", "big.example"}, name), nil
 		}})
 	require.NoError(t, err)
 	return newDecider(t, decide.Config{Client: client, Turns: turns})

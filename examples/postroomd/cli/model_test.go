@@ -337,7 +337,8 @@ func TestInstructionsAreFollowed(t *testing.T) {
 	require.Contains(t, added,
 		"\nbinding: no archive, move for all mail\nadvice: the text, which the model reads and may ignore\n")
 	never := idPattern.FindString(added)
-	require.Contains(t, do("add", "--name", "ada", "--domain", "Example.com", "--unauthenticated", "Ada may ask for much."),
+	require.Contains(t, do("add", "--name", "ada", "--domain", "Example.com", "--unauthenticated",
+		"Ada may ask for much."),
 		"binding: nothing; add --forbid archive\n")
 	require.Contains(t, do("add", "--mailbox", sample.Owner, "--forbid", "trash", "Be kind."),
 		"binding: no trash for mail to "+sample.Owner)

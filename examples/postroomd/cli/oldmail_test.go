@@ -57,8 +57,8 @@ func oldMailbox(t *testing.T) (server *gmailtest.Server, run func(in io.Reader, 
 	t.Helper()
 	server = newGmail(t)
 	rules := writeFile(t, "rules.yaml", "rules:\n  - {name: all, condition: {type: subject_regex, value: .}, action: star}\n")
-	where := []string{"--config", configure(t, server, ""), "--set", "gmail.old_mail=leave", "--set", "paths.rules=" + rules,
-		"--data", filepath.Join(t.TempDir(), "data")}
+	where := []string{"--config", configure(t, server, ""), "--set", "gmail.old_mail=leave", "--set",
+		"paths.rules=" + rules, "--data", filepath.Join(t.TempDir(), "data")}
 	return server, func(in io.Reader, args ...string) string {
 		t.Helper()
 		var out bytes.Buffer

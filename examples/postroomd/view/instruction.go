@@ -39,7 +39,8 @@ func newInstruction(i guidance.Instruction, accounts []mailstore.Account) Instru
 	v := Instruction{
 		ID: i.ID, Name: i.Name, Scope: i.Scope, ScopeRef: i.ScopeRef, For: i.About(), Text: i.Text,
 		Forbids:         append([]postroom.ActionType{}, i.Forbids...),
-		Unauthenticated: i.Unauthenticated, Enabled: i.Enabled, Priority: i.Priority, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt, Revision: i.Revision,
+		Unauthenticated: i.Unauthenticated, Enabled: i.Enabled, Priority: i.Priority, CreatedAt: i.CreatedAt,
+		UpdatedAt: i.UpdatedAt, Revision: i.Revision,
 	}
 	if i.Scope == guidance.ScopeMailbox {
 		v.For = "mail to " + EmailOf(accounts, i.ScopeRef)

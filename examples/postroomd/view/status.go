@@ -289,7 +289,8 @@ func (s *Status) Print(w io.Writer) error {
 		f.Add("  undecided", printer.Count(s.Undecided, "message waits", "messages wait")+" for a model")
 	}
 	if s.Unusable > 0 {
-		f.Add("  unusable", printer.Count(s.Unusable, "message", "messages")+printer.Unless(s.Unusable < app.MaxListed, " or more")+
+		f.Add("  unusable", printer.Count(s.Unusable, "message", "messages")+
+			printer.Unless(s.Unusable < app.MaxListed, " or more")+
 			" of the last 7 days got no usable answer, and nothing was done; see 'postroomd decisions list --unusable'")
 	}
 	if s.Held > 0 {
