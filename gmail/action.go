@@ -19,7 +19,7 @@ const stepDelete = "delete"
 
 // act carries out one action of the ledger. It stores the image of the message before it changes anything at Gmail; a
 // later attempt does the rest and completes with that first image.
-func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
+func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) (err error) {
 	if sends, err := j.handToOutbox(ctx, w); sends || err != nil {
 		return err
 	}
@@ -31,6 +31,7 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
 		w.SetResult(map[string]string{"skipped": "the action is " + string(action.State)})
 		return nil
 	}
+	defer func() { j.hastenNext(ctx, w.Attempt, action.AccountID, action.MessageID, err) }()
 	done, err := j.perform(ctx, w, action)
 	if err != nil {
 		return j.failAction(ctx, w.Attempt, action, err)

@@ -83,7 +83,7 @@ func (j *jobs) endAbandoned(ctx context.Context, w *queue.Attempt, busy *postroo
 		return err
 	}
 	if holder == nil || holder.ID != a.ID || holder.JobID != busy.JobID {
-		return queue.Defer(busy, attempts.Busy(w.Job.Interruptions)) // it has ended meanwhile
+		return queue.Defer(attempts.InTurn(busy), attempts.Busy(w.Job.Interruptions)) // it has ended meanwhile
 	}
 	end := postroom.ActionEnd{State: postroom.ActionFailed, Reason: attempts.JobEnded}
 	if a.State == postroom.ActionExecuting {
@@ -114,7 +114,7 @@ func (j *jobs) recordEnd(ctx context.Context, tx queue.Tx, actionID string, end 
 // endUnstarted fails a queued action that keeps another of the message from starting, and that no job is left to
 // carry out. While one is, or may be, it defers the job.
 func (j *jobs) endUnstarted(ctx context.Context, w *queue.Attempt, busy *postroom.BusyError) error {
-	behind := queue.Defer(busy, attempts.Behind(w.Job.Interruptions))
+	behind := queue.Defer(attempts.InTurn(busy), attempts.Behind(w.Job.Interruptions))
 	permit, err := j.Ledger.Permit(ctx, busy.ActionID)
 	if err != nil {
 		return err

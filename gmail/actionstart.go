@@ -99,7 +99,7 @@ func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload
 		}
 		return j.startInTurn(ctx, w, p, seen)
 	case err == nil:
-		err = queue.Defer(busy, attempts.Busy(w.Job.Interruptions))
+		err = queue.Defer(attempts.InTurn(busy), attempts.Turn(w.Job.Interruptions))
 	}
 	return postroom.Action{}, err
 }
@@ -183,7 +183,7 @@ func (j *jobs) undisturbed(ctx context.Context, w *queue.Attempt, before *postro
 	if !still && reflect.DeepEqual(now.Before, before.Before) {
 		return nil
 	}
-	return queue.Defer(errors.New("gmail: another action has changed the message meanwhile"),
+	return queue.Defer(attempts.InTurn(errors.New("gmail: another action has changed the message meanwhile")),
 		attempts.Busy(w.Job.Interruptions))
 }
 

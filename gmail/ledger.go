@@ -26,6 +26,8 @@ type Ledger interface {
 	// Executing returns the action of a message that is executing, undos included; nil if none is. While a wake-up has
 	// the turn of the message, it is the snooze, with the job of the wake-up.
 	Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error)
+	// Queued lists the ids of the queued actions of a message, some of which may wait for the end of another.
+	Queued(ctx context.Context, accountID, messageID string) ([]string, error)
 	// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox.
 	Held(ctx context.Context) error
 	// Permit returns what an action may be carried out by, with its decision and its approver; an error that matches

@@ -46,7 +46,7 @@ func (j *jobs) failQueued(ctx context.Context, w *queue.Work[ActionPayload], cau
 func accountOfSend(p outbox.Payload) string { return p.AccountID }
 
 // send sends the message of an action, once.
-func (j *jobs) send(ctx context.Context, w *queue.Work[outbox.Payload]) error {
+func (j *jobs) send(ctx context.Context, w *queue.Work[outbox.Payload]) (err error) {
 	action, err := j.startAction(ctx, w.Attempt, ActionPayload{AccountID: w.Payload.AccountID,
 		ActionID: w.Payload.ActionID})
 	switch {
@@ -58,6 +58,7 @@ func (j *jobs) send(ctx context.Context, w *queue.Work[outbox.Payload]) error {
 		w.SetResult(map[string]string{"skipped": "the action is " + string(action.State)})
 		return j.leaveTurn(ctx, w.Attempt, action)
 	}
+	defer func() { j.hastenNext(ctx, w.Attempt, action.AccountID, action.MessageID, err) }()
 	delivery := j.delivery(w.Attempt, action.AccountID)
 	sent, err := delivery.Send(ctx, w.Attempt, action)
 	if err != nil {

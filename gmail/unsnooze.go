@@ -16,7 +16,7 @@ import (
 //
 // It takes the turn of the message, as actions do: a wake-up before the effect of its snooze, or of the undo of its
 // undo, would be none, and a snooze that is executed beside it would be lost. See [jobs.startWakeUp].
-func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) error {
+func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) (err error) {
 	if err := j.Ledger.Held(ctx); err != nil {
 		return whileHeld(w.Job.Interruptions, err)
 	}
@@ -27,6 +27,7 @@ func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) err
 	case sleep.Over:
 		return queue.Cancel(errors.New("gmail: the snooze has been undone, or another wake-up has woken its message"))
 	}
+	defer func() { j.hastenNext(ctx, w.Attempt, w.Payload.AccountID, w.Payload.MessageID, err) }()
 	if err := putOff(ctx, w, sleep.Later); err != nil {
 		return j.stopWakeUp(ctx, w, err)
 	}

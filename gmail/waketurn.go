@@ -51,7 +51,7 @@ func (j *jobs) startWakeUp(ctx context.Context, w *queue.Work[UnsnoozePayload]) 
 	case err != nil:
 		return sleep, err
 	case !ended:
-		return sleep, queue.Defer(busy, attempts.Busy(w.Job.Interruptions))
+		return sleep, queue.Defer(attempts.InTurn(busy), attempts.Busy(w.Job.Interruptions))
 	case snooze == nil:
 		return sleep, nil
 	}

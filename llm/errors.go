@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -134,6 +135,15 @@ func (e *Error) NeedsPerson() bool {
 	}
 }
 
+// Level implements [slog.Leveler], by which package queue logs the deferral of a job. What all mail waits for is logged
+// once, as an [Outage], and not for each job.
+func (e *Error) Level() slog.Level {
+	if e.reason() == ErrBudget || e.NeedsPerson() { //nolint:errorlint // as above
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
 // The waits for a failure that names none.
 const (
 	limitWait  = time.Minute      // providers count by the minute
@@ -164,8 +174,6 @@ func HandlerErrorBehind(err error, behind time.Duration) error {
 		return err
 	}
 	switch {
-	case errors.Is(e, ErrBudget) || e.NeedsPerson(): // all mail waits for it, and it is logged once as an [Outage]
-		return queue.DeferQuietly(err, e.wait()+behind)
 	case e.Class() == Deferred:
 		return queue.Defer(err, e.wait()+behind)
 	case e.Class() == Fatal:

@@ -25,10 +25,24 @@ type completion struct {
 	outcome driver.Outcome
 	stored  *driver.Outcome // the same, encoded
 	lines   []LogLine       // that its handler has logged
-	quiet   bool            // nothing is logged of an interruption
 	settled bool            // completed by the transaction of CompleteTx
 	tried   bool            // to be written: perhaps it has been, and the answer was lost
 	at      time.Time       // that is stored; see completer.align
+	level   slog.Level      // of the line about an interruption
+}
+
+// levelOf is the level of the line about an interruption.
+func levelOf(cause error) slog.Level {
+	if its, ok := errors.AsType[slogLeveler](cause); ok {
+		return its.Level()
+	}
+	return slog.LevelInfo
+}
+
+// A slogLeveler is an error that says how much it matters to who reads the log.
+type slogLeveler interface {
+	error
+	slog.Leveler
 }
 
 func newCompletion(a *Attempt, out driver.Outcome) *completion {
@@ -315,9 +329,8 @@ func (c *completer) report(ctx context.Context, e *completion, answer error, sup
 	case superseded != "":
 		c.log.InfoContext(ctx, "job is canceled: another waits that does the same",
 			about(logError, out.Error, "reason", superseded)...)
-	case out.Kind == KindInterrupted && e.quiet:
 	case out.Kind == KindInterrupted:
-		c.log.InfoContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
+		c.log.Log(ctx, e.level, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	case out.Kind != KindCompleted && out.Kind != driver.KindReleased:
 		c.log.WarnContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	}

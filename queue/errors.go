@@ -122,8 +122,6 @@ type verdict struct {
 	delay    time.Duration
 	// spared: the attempt counts as interrupted, not as failed.
 	spared bool
-	// quiet: the dispatcher logs no line.
-	quiet bool
 }
 
 func (v *verdict) Error() string { return v.err.Error() }
@@ -159,21 +157,12 @@ var errDeferred = errors.New("deferred")
 
 // Defer marks err as an interruption: the job runs again after delay, or at once if delay is 0 or less, and no attempt
 // is spent. It is for conditions that are no failure, such as a rate limit. [Budget] bounds how often one job may do
-// so. A nil err defers as well.
+// so. The log has a line of level Info, or of that of an err that is a [slog.Leveler]. A nil err defers as well.
 func Defer(err error, delay time.Duration) error {
 	if err == nil {
 		err = errDeferred
 	}
 	return &verdict{err: err, delay: delay, spared: true}
-}
-
-// DeferQuietly is Defer without a line in the log, for a condition that many jobs wait for and that is logged elsewhere,
-// once.
-func DeferQuietly(err error, delay time.Duration) error {
-	if err == nil {
-		err = errDeferred
-	}
-	return &verdict{err: err, delay: delay, spared: true, quiet: true}
 }
 
 // A PanicError is the error of a handler that panicked or called runtime.Goexit. It is a failure that is retried.

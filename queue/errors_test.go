@@ -3,6 +3,7 @@ package queue_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -69,16 +70,26 @@ func TestADeferralIsNoWarning(t *testing.T) {
 	})
 	require.Contains(t, out.String(), "level=INFO msg=\"job will run again\"")
 	require.NotContains(t, out.String(), "level=WARN")
+}
 
-	out.Reset()
-	deferred = false
+type usual struct{ error }
+
+func (usual) Level() slog.Level { return slog.LevelDebug }
+
+// What is deferred in the usual course of things need not be heard of.
+func TestADeferralSaysItsLevel(t *testing.T) {
+	q := queuetest.New(t)
+	var out bytes.Buffer
+	quiet, err := queue.New(q.DB(), &queue.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+	require.NoError(t, err)
 	enqueue(t, q, nil)
+	n := 0
 	work(t, quiet, func(context.Context, *queue.Work[int]) error {
-		if deferred {
+		if n++; n > 1 {
 			return nil
 		}
-		deferred = true
-		return queue.DeferQuietly(errBroken, 0)
+		return queue.Defer(fmt.Errorf("in turn: %w", usual{errBroken}), 0)
 	})
-	require.NotContains(t, out.String(), "run again")
+	require.Equal(t, 2, n)
+	require.NotContains(t, out.String(), "job will run again")
 }

@@ -232,6 +232,17 @@ func (q *Queue) RetryTx(ctx context.Context, tx Tx, jobID string) error {
 	return q.driver.Notify(ctx, w)
 }
 
+// Hasten makes a queued job due that is to run later, for example because what it waits for has come. Its budgets are
+// what they are. A job that runs, is due, has finished or is no more is left as it is, and is no error.
+func (q *Queue) Hasten(ctx context.Context, jobID string) error {
+	return q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		if err := q.driver.Hasten(ctx, tx, lookup(jobID)); err != nil {
+			return wrap("hasten", jobID, err)
+		}
+		return q.driver.Notify(ctx, tx)
+	})
+}
+
 func (q *Queue) retryOne(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	if err := q.driver.Retry(ctx, tx, lookup(jobID)); err != nil || !q.observed(ctx) {
 		return err

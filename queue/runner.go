@@ -121,10 +121,9 @@ func (r *runner) ended(e *entry, err error) {
 		}
 		return
 	}
-	done := newCompletion(a, outcome)
-	v, ok := errors.AsType[*verdict](err)
-	done.quiet = ok && v.quiet
-	r.completer.add(done)
+	ended := newCompletion(a, outcome)
+	ended.level = levelOf(err)
+	r.completer.add(ended)
 }
 
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.

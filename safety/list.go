@@ -134,6 +134,14 @@ func (l *Ledger) Executing(ctx context.Context, accountID, messageID string) (*p
 	return &a, nil
 }
 
+// Queued lists the ids of the queued actions of a message, oldest first and at most 100, undos excluded.
+func (l *Ledger) Queued(ctx context.Context, accountID, messageID string) (ids []string, err error) {
+	if err := dbquery.Select(ctx, l.cfg.DB.Reader(), &ids, selectQueued, accountID, messageID); err != nil {
+		return nil, fmt.Errorf("safety: list the queued actions of message %s: %w", messageID, err)
+	}
+	return ids, nil
+}
+
 // History lists the completed actions of a message, undos included, in the order in which they were executed. It
 // leaves out actions of type none.
 func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Past, error) {

@@ -332,6 +332,15 @@ ORDER BY actions.id DESC
 LIMIT ?`
 
 	// An id is hexadecimal digits and dashes, all of which sort before "g".
+	selectQueued = `
+SELECT id
+FROM actions
+WHERE message_id = $2
+  AND account_id = $1
+  AND state = 'queued'
+ORDER BY id
+LIMIT 100`
+
 	selectPrefix = `
 SELECT id
 FROM actions

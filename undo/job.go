@@ -123,7 +123,7 @@ func inTheWay(err error, interruptions int) (holder postroom.BusyError, verdict 
 	var busy *postroom.BusyError
 	switch {
 	case errors.As(err, &busy):
-		return *busy, queue.Defer(err, attempts.Busy(interruptions))
+		return *busy, queue.Defer(attempts.InTurn(err), attempts.Busy(interruptions))
 	case errors.As(err, &taken) && taken.Undo.State == postroom.ActionExecuting:
 		return postroom.BusyError{ActionID: taken.Undo.ID, JobID: taken.Undo.JobID}, queue.Fatal(err)
 	case errors.As(err, &taken):

@@ -1,7 +1,10 @@
 // Package attempts defines how often jobs of the mail packages are tried.
 package attempts
 
-import "time"
+import (
+	"log/slog"
+	"time"
+)
 
 // Unattended is the MaxAttempts of a job that nobody enqueues again after it has failed. With the queue's default
 // backoff the job survives eight hours without a provider, a model or a network.
@@ -27,6 +30,38 @@ const (
 func Busy(interruptions int) time.Duration {
 	return min(firstWait<<min(interruptions, 16), lastWait)
 }
+
+// The bounds of [Turn].
+const (
+	firstTurn             = 50 * time.Millisecond
+	usualTurn, usualTurns = time.Second, 30
+	lateTurn, lateTurns   = 5 * time.Second, 100
+)
+
+// Turn returns how long a job waits for another of its message, which hastens it when it ends: the wait is for a
+// process that has died before it could. At first it is brief, since a job that was about to wait is not hastened.
+func Turn(interruptions int) time.Duration {
+	switch {
+	case interruptions == 0:
+		return firstTurn
+	case interruptions < usualTurns:
+		return usualTurn
+	case interruptions < lateTurns:
+		return lateTurn
+	}
+	return Held(interruptions, time.Time{}, time.Time{})
+}
+
+// InTurn marks the error of a job that waits for another of its message. That is usual, and nobody needs to read it
+// in the log.
+func InTurn(err error) error { return inTurn{err} }
+
+type inTurn struct{ error }
+
+func (e inTurn) Unwrap() error { return e.error }
+
+// Level implements slog.Leveler.
+func (inTurn) Level() slog.Level { return slog.LevelDebug }
 
 // Behind returns how long a job waits for other jobs of its message that have not started: not long at first, and
 // then as one that is held, since they may be as well.

@@ -109,6 +109,9 @@ type Finisher interface {
 	// [ErrFinished] for a completed job, [ErrJobNotFound], or [ErrKeyConflict] if another job has taken its key since.
 	Retry(ctx context.Context, tx *WriteTx, jobID string) error
 
+	// Hasten makes a queued job due that is to run later. It writes nothing about any other job.
+	Hasten(ctx context.Context, tx *WriteTx, jobID string) error
+
 	// ReadJobs returns the existing jobs among the ids, in any order, as the transaction sees them.
 	ReadJobs(ctx context.Context, tx *WriteTx, jobIDs []string) ([]Job, error)
 

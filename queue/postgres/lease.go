@@ -88,6 +88,18 @@ func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) e
 	return later(ctx, tx, insertHeadsOf, []string{jobID})
 }
 
+// Hasten implements [driver.Finisher].
+func (db *engine) Hasten(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+	limitKey, err := queryOne(ctx, tx, jobsql.ScanText, hastenJob, tx.Now(), jobID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil || limitKey == "":
+		return err
+	}
+	return later(ctx, tx, insertHeadsOf, []string{jobID})
+}
+
 // Heartbeat implements [driver.Claimer].
 func (db *engine) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (alive bool, err error) {
 	var beaten []string

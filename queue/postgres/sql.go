@@ -193,6 +193,16 @@ SET state = 'queued',
   finished_at = NULL
 WHERE id = $2`
 
+	hastenJob = `
+UPDATE jobs
+SET hold = CASE WHEN limit_key IS NULL THEN ` + jobsql.None + ` ELSE ` + jobsql.Limited + ` END,
+  not_before = $1,
+  updated_at = $1
+WHERE id = $2
+  AND state = 'queued'
+  AND hold = ` + jobsql.Scheduled + `
+RETURNING COALESCE(limit_key, '')`
+
 	notify = `SELECT pg_notify('` + channel + `', $1)`
 
 	// A transaction that does nothing but notify need not wait for the disk, nor make others wait.

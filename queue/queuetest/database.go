@@ -151,6 +151,11 @@ func (d *database) CancelJobs(
 	return d.Driver.CancelJobs(ctx, tx, jobIDs, states)
 }
 
+func (d *database) Hasten(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+	processOf(ctx).note(tx, "hastens a job", false)
+	return d.Driver.Hasten(ctx, tx, jobID)
+}
+
 func (d *database) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	processOf(ctx).note(tx, "retries a job", false)
 	return d.Driver.Retry(ctx, tx, jobID)

@@ -367,3 +367,18 @@ func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) e
 	keys.add(limitKey.String)
 	return keys.write(ctx, tx)
 }
+
+// Hasten implements [driver.Finisher].
+func (db *engine) Hasten(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+	keys := newMarks()
+	var limitKey string
+	err := tx.QueryRowContext(ctx, hastenJob, dbtime.Of(tx.Now()), jobID).Scan(&limitKey)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	keys.add(limitKey)
+	return keys.write(ctx, tx)
+}

@@ -291,6 +291,16 @@ SET state = 'queued',
   finished_at = NULL
 WHERE id = $2`
 
+	hastenJob = `
+UPDATE jobs
+SET hold = ` + holdOfDue + `,
+  not_before = $1,
+  updated_at = $1
+WHERE id = $2
+  AND state = 'queued'
+  AND hold = ` + jobsql.Scheduled + `
+RETURNING COALESCE(limit_key, '')`
+
 	selectForRetry = `
 SELECT state, type, payload_json, idempotency_key, key_scope, limit_key
 FROM jobs

@@ -140,6 +140,24 @@ func (l *Ledger) Action(ctx context.Context, id string) (postroom.Action, error)
 	return ReadAction(ctx, l.DB.Reader(), id)
 }
 
+// Queued implements gmail.Ledger.
+func (l *Ledger) Queued(ctx context.Context, accountID, messageID string) (ids []string, err error) {
+	var all []string
+	if err := l.DB.Reader().SelectContext(ctx, &all, `SELECT id FROM test_actions ORDER BY id`); err != nil {
+		return nil, err
+	}
+	for _, id := range all {
+		a, err := l.Action(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if a.AccountID == accountID && a.MessageID == messageID && a.State == postroom.ActionQueued {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
 // ActionTx implements outbox.Ledger.
 func (l *Ledger) ActionTx(ctx context.Context, tx queue.Tx, id string) (postroom.Action, error) {
 	return ReadAction(ctx, tx, id)

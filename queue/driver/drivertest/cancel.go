@@ -98,6 +98,33 @@ var cancelCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Hasten/makes a job due that is to run later",
+		explanation: "it is claimed at once, under its limit, and with its budgets as they are; no other job is written",
+		run: func(s *suite) {
+			s.setLimit(driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 1})
+			for name, how := range map[string][]func(*driver.InsertJob){
+				"free": {dueAt(s.now().Add(time.Hour))}, "limited": {dueAt(s.now().Add(time.Hour)), withLimitKey("k")},
+			} {
+				job := newJob(how...)
+				s.insert(job)
+				require.Empty(s, s.claim(1), name)
+				require.NoError(s, s.hasten(job.ID))
+				require.NoError(s, s.hasten(job.ID), "twice")
+				claimed := s.claim(2)
+				require.Equal(s, []string{job.ID}, ids(claimed), name)
+				require.NoError(s, s.hasten(job.ID))
+				require.Equal(s, driver.StateRunning, s.state(job.ID), "it runs")
+				require.NoError(s, s.finish(completed(claimed[0].Lease())))
+			}
+			for _, state := range []driver.State{driver.StateCompleted, driver.StateFailed, driver.StateCanceled} {
+				id := s.inState(state)
+				require.NoError(s, s.hasten(id))
+				require.Equal(s, state, s.state(id))
+			}
+			require.NoError(s, s.hasten("none"))
+		},
+	},
+	{
 		name:        "Retry/takes failed and canceled jobs",
 		explanation: "retry makes them due at once with all budgets unspent; unfinished is ErrNotFinished, completed ErrFinished",
 		run: func(s *suite) {

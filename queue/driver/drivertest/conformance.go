@@ -184,6 +184,11 @@ func (s *suite) retry(id string) error {
 		func(ctx context.Context, tx *driver.WriteTx) error { return s.d.Retry(ctx, tx, id) })
 }
 
+func (s *suite) hasten(id string) error {
+	return driver.Write(s.Context(), s.d,
+		func(ctx context.Context, tx *driver.WriteTx) error { return s.d.Hasten(ctx, tx, id) })
+}
+
 func (s *suite) job(id string) *driver.Job {
 	s.Helper()
 	job, err := s.d.Job(s.Context(), id)
