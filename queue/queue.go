@@ -39,7 +39,8 @@ type Config struct {
 	// alone decides, so that a program that adds a field to a payload still finds the jobs of its earlier version.
 	StrictKeys bool
 	// MaxPayload is the maximum number of bytes of the JSON of a payload, of a result, and of a step's result or
-	// cursor. Default 1 MiB; bounds 1 and 64 MiB, which every engine takes. Store larger values elsewhere, and put their name into the payload.
+	// cursor. Default 1 MiB; bounds 1 and 64 MiB, which every engine takes. Store larger values elsewhere, and put
+	// their name into the payload.
 	MaxPayload int
 	// Retention is how long finished jobs are kept. Default: 7 days.
 	Retention Retention

@@ -194,8 +194,8 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 	return done, wrap("redrive", "", err)
 }
 
-// byKey returns the ids of the jobs that are in one of the states, in the order in which enqueues lock the keys of jobs,
-// so that transactions do not deadlock. Those of one key are newest first.
+// byKey returns the ids of the jobs that are in one of the states, in the order in which enqueues lock the keys of
+// jobs, so that transactions do not deadlock. Those of one key are newest first.
 func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, states []State, ids []string) ([]string, error) {
 	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
 	if err != nil {

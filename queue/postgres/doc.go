@@ -51,9 +51,9 @@
 //
 // # Roles
 //
-// Migrate needs a role that may create tables, and only reads where there is nothing to do. A program whose role may not
-// create any, here app in the schema public, works after another role has run Migrate and, once more after a Migrate
-// that has made new tables:
+// Migrate needs a role that may create tables, and only reads where there is nothing to do. A program whose role may
+// not create any, here app in the schema public, works after another role has run Migrate and, once more after a
+// Migrate that has made new tables:
 //
 //	GRANT USAGE ON SCHEMA public TO app;
 //	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app;

@@ -21,7 +21,7 @@ func TestDoctorFindsThatTheServersDiskIsFull(t *testing.T) {
 	// Not t.TempDir, which the server's own user may not enter.
 	disk, err := os.MkdirTemp("", "postroom-disk-") //nolint:usetesting // see above
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(disk, 0o755)) //nolint:gosec // the server's own user enters it
+	require.NoError(t, os.Chmod(disk, 0o755)) // for the server's own user
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(disk)) })
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=128m,mode=1777", "postroom-test", disk).
 		CombinedOutput(); err != nil {

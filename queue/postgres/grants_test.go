@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestARoleNeedsTheGrantsOfTheDocumentation(t *testing.T) {
 	require.NoError(t, q.SetSchedule(t.Context(), queue.Schedule{Name: "s", Cron: "@daily", Job: count.New(0, nil)}))
 	jobs := make([]queue.NewJob, 60)
 	for i := range jobs {
-		jobs[i] = count.New(i, &queue.Options{Key: queue.WhileUnfinished(fmt.Sprint(i)), LimitKey: "k"})
+		jobs[i] = count.New(i, &queue.Options{Key: queue.WhileUnfinished(strconv.Itoa(i)), LimitKey: "k"})
 	}
 	enqueued, err := q.EnqueueMany(t.Context(), jobs)
 	require.NoError(t, err)

@@ -17,5 +17,6 @@ func TestAStatementInsertsNoMoreThanTheServerTakes(t *testing.T) {
 	}
 	require.Equal(t, statementBytes>>20, inStatement(jobs))
 	require.Equal(t, 3, inStatement(jobs[:3]))
-	require.Equal(t, 1, inStatement([]*driver.InsertJob{{Job: driver.Job{Payload: make([]byte, statementBytes)}}, jobs[0]}))
+	large := &driver.InsertJob{Job: driver.Job{Payload: make([]byte, statementBytes)}}
+	require.Equal(t, 1, inStatement([]*driver.InsertJob{large, jobs[0]}))
 }

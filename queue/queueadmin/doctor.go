@@ -32,8 +32,8 @@ const (
 )
 
 // Doctor checks the health of the database and of the queue, for an operator: the state of the database engine,
-// workers, jobs that have waited long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It leaves
-// nothing written. On a large database it takes seconds.
+// workers, jobs that have waited long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It
+// leaves nothing written. On a large database it takes seconds.
 func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if q == nil {
 		return nil, wrap("doctor", "", errNoQueue)

@@ -176,22 +176,6 @@ func TestMoveTrustsNoCopyWithoutARecord(t *testing.T) {
 	}
 }
 
-// A halted database stops after its first write until it is told to go on.
-type halted struct {
-	movable
-	once          *sync.Once
-	written, goOn chan struct{}
-}
-
-func (d halted) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
-	err := d.movable.Write(ctx, fn)
-	d.once.Do(func() {
-		close(d.written)
-		<-d.goOn
-	})
-	return err
-}
-
 // A lookedThrough database has something happen before the first look for copies.
 type lookedThrough struct {
 	movable

@@ -8,5 +8,5 @@ import "syscall"
 func freeSpace(folder string) (int64, error) {
 	var stat syscall.Statfs_t
 	err := syscall.Statfs(folder, &stat)
-	return int64(min(stat.Bavail, 1<<40)) * int64(stat.Bsize), err //nolint:gosec,unconvert // types differ by system
+	return int64(min(stat.Bavail, 1<<40)) * int64(stat.Bsize), err //nolint:unconvert // types differ by system
 }
