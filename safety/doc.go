@@ -12,10 +12,10 @@
 //
 // The program that asks a decider records the source of the decision: package rules marks the answer of a model as a
 // model's, whatever the answer says. What a host decides on its own account has a source of its own,
-// [postroom.SourceHost]: no safe mode, share or breaker is about it, and all other checks are. The ledger also does not
-// trust what a decision says about its rule. It looks up the rule in [Config].Rules, in the transaction that records the decision. The rule must be stored, enabled and at
-// the version that matched, and must specify this action with these parameters. Its safe mode is read from the store.
-// Otherwise a person is asked.
+// [postroom.SourceHost]: no safe mode, share or breaker is about it, and all other checks are. The ledger also does
+// not trust what a decision says about its rule. It looks up the rule in [Config].Rules, in the transaction that
+// records the decision. The rule must be stored, enabled and at the version that matched, and must specify this
+// action with these parameters. Its safe mode is read from the store. Otherwise a person is asked.
 //
 // # What a model does alone
 //

@@ -57,7 +57,8 @@ func insertDecisionRow(
 	from origin.Origin,
 ) (_ *decisionRow, isNew bool, err error) {
 	if !validSource(d.Source) {
-		return nil, false, fmt.Errorf("%w: source %q; use deterministic, llm, host or none", ErrInvalidDecision, string(d.Source))
+		return nil, false, fmt.Errorf("%w: source %q; use deterministic, llm, host or none", ErrInvalidDecision,
+			string(d.Source))
 	}
 	if d.Parameters == nil {
 		d.Parameters = postroom.Parameters{}

@@ -90,8 +90,8 @@ func (o *Outbox) Wait(ctx context.Context, tx queue.Tx, a postroom.Action) (Turn
 	return turn, nil
 }
 
-// askBeyond asks a person about a message that would wait for too long, or for longer than its approval counts: it would
-// be asked about again only then.
+// askBeyond asks a person about a message that would wait for too long, or for longer than its approval counts: it
+// would be asked about again only then.
 func (o *Outbox) askBeyond(ctx context.Context, tx queue.Tx, m *storedMessage, turn *Turn) error {
 	approver, approved, err := o.Ledger.Approver(ctx, tx, m.ActionID)
 	if err != nil {

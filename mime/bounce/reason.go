@@ -102,8 +102,8 @@ var statusSubjects = map[string]mime.BounceReason{
 	"3": mime.ReasonSystem, "4": mime.ReasonNetwork, "5": mime.ReasonSystem, "6": mime.ReasonContent, "7": mime.ReasonRefused,
 }
 
-// reasonWords are the usual words of servers, in lower case, as short as they say one thing. The first match counts; what
-// none says is told by the status.
+// reasonWords are the usual words of servers, in lower case, as short as they say one thing. The first match counts;
+// what none says is told by the status.
 var reasonWords = []struct {
 	reason mime.BounceReason
 	words  []string

@@ -36,10 +36,10 @@ func openToldApp(t *testing.T) *toldApp {
 func (a *toldApp) in(fn func(ctx context.Context, tx queue.Tx) error) (told []notify.Notice) {
 	a.Helper()
 	filter := queue.Filter{Types: []string{string(notify.JobNtfy)}}
-	before, err := a.Queue.Jobs(a.T.Context(), filter)
+	before, err := a.Queue.Jobs(a.Context(), filter)
 	require.NoError(a.T, err)
-	require.NoError(a.T, a.DB.Write(a.T.Context(), fn))
-	jobs, err := a.Queue.Jobs(a.T.Context(), filter)
+	require.NoError(a.T, a.DB.Write(a.Context(), fn))
+	jobs, err := a.Queue.Jobs(a.Context(), filter)
 	require.NoError(a.T, err)
 	for _, job := range jobs[:len(jobs)-len(before)] {
 		var n notify.Notice
@@ -64,7 +64,9 @@ func TestPeopleAreToldOfAStop(t *testing.T) {
 	require.Equal(t, "Everything is stopped, by ann", told[0].Title)
 	require.Equal(t, "Everything is stopped, by ann: too much. 'postroomd resume' ends it, and so does the page.",
 		told[0].Text)
-	require.Empty(t, a.in(func(ctx context.Context, tx queue.Tx) error { return a.Ledger.Switch().Resume(ctx, tx, "ann", "") }))
+	require.Empty(t, a.in(func(ctx context.Context, tx queue.Tx) error {
+		return a.Ledger.Switch().Resume(ctx, tx, "ann", "")
+	}))
 }
 
 func TestPeopleAreToldOfABreaker(t *testing.T) {
@@ -73,7 +75,8 @@ func TestPeopleAreToldOfABreaker(t *testing.T) {
 		postroom.SourceModel:         "A breaker has stopped the models of " + sample.Owner,
 		postroom.SourceDeterministic: "A breaker has stopped the rules of " + sample.Owner,
 	} {
-		e := events.Event{ID: string(source), Kind: events.BreakerOpened, AccountID: a.account, Source: source, Why: "50 undone"}
+		e := events.Event{ID: string(source), Kind: events.BreakerOpened, AccountID: a.account, Source: source,
+			Why: "50 undone"}
 		told := a.happens(e)
 		require.Len(t, told, 1)
 		require.Equal(t, notify.Stopped, told[0].Kind)
@@ -98,8 +101,10 @@ func TestWhatIsNotAskedHasNoLink(t *testing.T) {
 func TestPeopleAreToldOfDisabledRules(t *testing.T) {
 	a := openToldApp(t)
 	disable := func(ctx context.Context, tx queue.Tx) error {
-		return a.tellOfDisabledRules(ctx, tx, a.account, []rules.Rule{{ID: "r1", Name: "Bills", DisabledReason: "the label is gone"},
-			{ID: "r2", Name: "News", DisabledReason: "the label is gone"}})
+		return a.tellOfDisabledRules(ctx, tx, a.account, []rules.Rule{
+			{ID: "r1", Name: "Bills", DisabledReason: "the label is gone"},
+			{ID: "r2", Name: "News", DisabledReason: "the label is gone"},
+		})
 	}
 	told := a.in(disable)
 	require.Len(t, told, 2)
