@@ -22,6 +22,7 @@ func New(db queue.DB) *Reader { return &Reader{db} }
 // A Count counts the decisions of one source for one kind of action, or the actions that they led to.
 type Count struct {
 	Source postroom.Source     `db:"source"`
+	RuleID string              `db:"rule_id"`   // only of [Reader.Decided]
 	Rule   string              `db:"rule_name"` // at the time
 	Model  string              `db:"model"`
 	Action postroom.ActionType `db:"action_type"`
@@ -83,12 +84,12 @@ func (r *Reader) Undone(ctx context.Context, accountID string, from, until time.
 
 const (
 	countDecided = `
-SELECT source, rule_name, model, action_type, COUNT(*) AS n
+SELECT source, rule_id, rule_name, model, action_type, COUNT(*) AS n
 FROM decisions
 WHERE account_id = $1
   AND created_at >= $2
-GROUP BY source, rule_name, model, action_type
-ORDER BY n DESC, rule_name, action_type`
+GROUP BY source, rule_id, rule_name, model, action_type
+ORDER BY n DESC, rule_name, rule_id, action_type`
 
 	// By the index actions_ended. The type of an undo is not that of its decision.
 	countDone = `

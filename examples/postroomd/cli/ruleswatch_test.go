@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -131,4 +132,30 @@ func TestARulesFileForOneMailbox(t *testing.T) {
 	r := postroomd(t, append([]string{"config", "check"}, where...)...)
 	require.NotEqual(t, 0, r.status)
 	require.Contains(t, r.stderr, own)
+}
+
+// Two mailboxes may each have a rule of one name; each counts its own decisions.
+func TestHitsAreThoseOfTheMailboxsOwnRule(t *testing.T) {
+	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
+	for _, set := range []string{"client_id=me", "auth_server=" + m.server.URL(), "tokens=file",
+		"passphrase=" + inEnv(t, "correct horse")} {
+		m.where = append(m.where, "--set", "gmail."+set)
+	}
+	_, err := m.server.Account(t.Context(), neighbour)
+	require.NoError(t, err)
+	own := filepath.Join(t.TempDir(), "own.yaml")
+	require.NoError(t, os.WriteFile(own,
+		[]byte("rules:\n  - {name: Tea, condition: {type: starred}, action: archive}\n"), 0o600))
+	m.where = append(m.where, "--set", "paths.mailbox_rules="+neighbour+"="+own)
+	signInAs(t, neighbour, m.where...)
+	runOnce(t, m.where...)
+	h := m.open()
+	hits := map[string]int{}
+	list, err := view.NewRules(t.Context(), h, "", time.Now())
+	require.NoError(t, err)
+	for _, r := range list {
+		require.Equal(t, "Tea", r.Name)
+		hits[r.Mailbox] = r.Hits
+	}
+	require.Equal(t, map[string]int{sample.Owner: 1, neighbour: 0}, hits)
 }

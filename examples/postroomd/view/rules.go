@@ -40,7 +40,7 @@ func NewRules(ctx context.Context, h *app.App, accountID string, now time.Time) 
 			return nil, err
 		}
 		for _, a := range activity {
-			hits[a.Rule] += a.N
+			hits[a.RuleID] += a.N // several mailboxes may have rules of one name
 		}
 		undos, err := h.Ledger.Activity().Undone(ctx, id, now.Add(-RulesWindow), now)
 		if err != nil {
@@ -56,7 +56,7 @@ func NewRules(ctx context.Context, h *app.App, accountID string, now time.Time) 
 		if accountID != "" && r.AccountID != "" && r.AccountID != accountID {
 			continue
 		}
-		v := ListedRule{Rule: r, Mailbox: mailboxes[r.AccountID], When: r.Condition.String(), Hits: hits[r.Name],
+		v := ListedRule{Rule: r, Mailbox: mailboxes[r.AccountID], When: r.Condition.String(), Hits: hits[r.ID],
 			Undone: undone[r.ID]}
 		for _, a := range append([]rules.RuleAction{{Type: r.Action, Parameters: r.Parameters}}, r.Also...) {
 			v.Does = append(v.Does, InWords(postroom.Action{Type: a.Type, Parameters: a.Parameters}, nil))
