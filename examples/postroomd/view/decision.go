@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -22,7 +23,8 @@ type Decision struct {
 	Source        postroom.Source     `json:"source"`
 	Rule          string              `json:"rule,omitempty"`
 	Model         string              `json:"model,omitempty"`
-	Confidence    *float64            `json:"confidence"` // null when nobody decided
+	Person        bool                `json:"person,omitempty"` // a person has decided, in place of what was asked
+	Confidence    *float64            `json:"confidence"`       // null when nobody decided
 	Rationale     string              `json:"rationale"`
 	NeedsApproval bool                `json:"needs_approval"`
 	Reasons       []string            `json:"gate_reasons"` // why a person must approve
@@ -36,7 +38,7 @@ func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 	v := Decision{
 		ID: d.ID, Message: d.MessageID, Action: d.Decision.Action, Parameters: d.Decision.Parameters,
 		Source: d.Decision.Source,
-		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Rationale: d.Decision.Rationale,
+		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Person: strings.HasPrefix(d.Decision.Key, app.InsteadKey), Rationale: d.Decision.Rationale,
 		NeedsApproval: d.Decision.NeedsApproval,
 		Reasons:       reasons.Plain(d.Verdict.Reasons), Sender: d.Sender, Subject: d.Subject, CreatedAt: d.CreatedAt,
 	}

@@ -27,7 +27,7 @@ func (v *Decision) Sure() string {
 	return fmt.Sprintf("%.2f", *v.Confidence)
 }
 
-// By names who has decided: a rule, a model, or nobody.
+// By names who has decided: a rule, a model, a person, or nobody.
 func (v *Decision) By() string {
 	switch {
 	case v.Rule != "":
@@ -36,6 +36,8 @@ func (v *Decision) By() string {
 		return "model " + v.Model
 	case v.Source == postroom.SourceModel:
 		return "a model"
+	case v.Person:
+		return "a person"
 	case v.Source == postroom.SourceHost:
 		return "the program"
 	}

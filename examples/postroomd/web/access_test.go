@@ -68,7 +68,8 @@ func (w *world) things() *strings.Replacer {
 var lists = map[string]bool{"GET /{$}": true, "GET /waiting": true, "GET /actions": true, "GET /mail": true,
 	"GET /rules": true, "GET /rules/versions": true, "GET /undo": true, "GET /rules/edit": true, "GET /static/": true,
 	"GET /events": true, "GET /mailboxes": true, "GET /labels": true, "/": true, "POST /undo": true, "POST /rules/edit": true,
-	"POST /waiting/answer": true, "GET /assistant": true, "POST /assistant": true}
+	"POST /waiting/answer": true, "GET /assistant": true, "POST /assistant": true,
+	"POST /waiting/instead": true}
 
 // Everything that a route is about is of the owner's mailbox: those who have it get in by their role, and those who
 // have another never do.
@@ -122,6 +123,7 @@ func TestAForeignMailboxIsNotNamed(t *testing.T) {
 	many := make([]string, 600)
 	for name, form := range map[string]url.Values{"one": {"reject": {shown}}, "ticked": {"pick": {"x.y", shown}},
 		"hidden": {"approve": many, "reject": {shown}}} {
+		require.Equal(t, http.StatusForbidden, as.post("waiting/instead", url.Values{"shown": {shown}}).status, name)
 		require.Equal(t, http.StatusForbidden, as.post("waiting/answer", form).status, name)
 	}
 	require.NotEmpty(t, w.waiting(safety.Filter{}))

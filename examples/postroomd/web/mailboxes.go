@@ -89,8 +89,7 @@ func (h *Handler) labels(ctx context.Context, u *url.URL) (*view, error) {
 		return nil, err
 	}
 	page.Mailbox = account.Email
-	page.List, err = h.app.Mail.Labels(ctx, account.ID)
-	page.List = slices.DeleteFunc(page.List, func(l postroom.Label) bool { return l.Type != postroom.LabelUser })
+	page.List, err = h.ownLabels(ctx, account.Email)
 	return v, err
 }
 

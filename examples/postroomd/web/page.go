@@ -171,7 +171,7 @@ var said = map[string]string{
 	"accept-rules": "The rules are as proposed, as a new version.",
 	"approve":      "Approved: it is carried out.", "reject": "Rejected: it is never carried out.",
 	"undo": "It is being taken back.", "undo-all": "Being taken back: %s.", "renew": "It is asked again.",
-	"approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",
+	"instead": "Rejected, and done the other way.", "approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",
 }
 
 // doneText is the message for an address; empty if nothing was done. What it counts is in the parameters "n".

@@ -25,6 +25,7 @@ func (h *Handler) routes() []route {
 		{"GET /waiting/{id}", see, h.ofAction, h.showOne(h.request)},
 		{"GET /waiting/{id}/message.eml", see, h.ofAction, http.HandlerFunc(h.outgoing)},
 		{"POST /waiting/answer", approve, h.ofAnswers, http.HandlerFunc(h.answer)},
+		{"POST /waiting/instead", approve, h.ofAnswers, http.HandlerFunc(h.instead)},
 		{"POST /waiting/{id}/renew", approve, h.ofAction, http.HandlerFunc(h.renew)},
 		{"GET /actions", see, h.ofList, h.show(h.actions)},
 		{"GET /actions/{id}", see, h.ofAction, h.showOne(h.action)},

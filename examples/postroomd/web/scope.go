@@ -83,7 +83,7 @@ func (h *Handler) ofAnswers(r *http.Request) (mailboxes []string, err error) {
 			return nil, err
 		}
 	}
-	named := slices.Concat(r.PostForm["approve"], r.PostForm["reject"], r.PostForm["pick"])
+	named := slices.Concat(r.PostForm["approve"], r.PostForm["reject"], r.PostForm["pick"], r.PostForm["shown"])
 	if len(named) > texts.MaxBatch {
 		return []string{access.Everything}, nil // so many are not answered
 	}

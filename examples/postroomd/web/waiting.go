@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/safety"
@@ -40,7 +42,9 @@ func (h *Handler) waiting(ctx context.Context, u *url.URL) (*view, error) {
 // A requestPage is what waits about one message.
 type requestPage struct {
 	*texts.WholeRequest
-	Gmail string // where Gmail shows the message; empty if it does not
+	Gmail  string                // where Gmail shows the message; empty if it does not
+	Others []postroom.ActionType // what may be done instead
+	Labels []postroom.Label      // for what is done instead
 }
 
 func (h *Handler) request(ctx context.Context, r *http.Request) (*view, error) {
@@ -51,6 +55,10 @@ func (h *Handler) request(ctx context.Context, r *http.Request) (*view, error) {
 	page := &requestPage{WholeRequest: v}
 	if v.Mail != nil {
 		page.Gmail = h.atGmail(v.Mailbox, v.Mail.ID)
+		if page.Labels, err = h.ownLabels(ctx, v.Mailbox); err != nil {
+			return nil, err
+		}
+		page.Others = h.app.InsteadKinds()
 	}
 	return &view{name: "request", title: "May it " + v.Would + "?", data: page}, nil
 }
@@ -163,6 +171,25 @@ func (h *Handler) answerOne(r *http.Request, shown string, approves, together bo
 		return h.app.ApproveShown(r.Context(), request, by(r))
 	}
 	return h.app.RejectShown(r.Context(), request, by(r), whyOf(r))
+}
+
+func (h *Handler) ownLabels(ctx context.Context, mailbox string) ([]postroom.Label, error) {
+	account, err := h.app.Mail.AccountByEmail(ctx, mailbox)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.app.Mail.Labels(ctx, account.ID)
+	return slices.DeleteFunc(list, func(l postroom.Label) bool { return l.Type != postroom.LabelUser }), err
+}
+
+// instead rejects a request, and does another thing.
+func (h *Handler) instead(w http.ResponseWriter, r *http.Request) {
+	request, err := texts.ShownRequest(r.Context(), h.app, r.PostFormValue("shown"))
+	if err == nil {
+		err = h.app.RejectFor(r.Context(), request, by(r), whyOf(r), postroom.ActionType(r.PostFormValue("kind")),
+			r.PostFormValue("label"))
+	}
+	h.done(w, r, "instead", err)
 }
 
 // renew asks again about what has expired.
