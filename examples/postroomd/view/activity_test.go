@@ -37,3 +37,10 @@ func TestSharesAreTheLargest(t *testing.T) {
 	require.Len(t, list, maxShares)
 	require.Equal(t, Share{"others", 2}, list[maxShares-1])
 }
+
+func TestOnlyAllIsAHundredPercent(t *testing.T) {
+	for of, want := range map[TopSender]int{{}: 0, {Messages: 3}: 0, {Messages: 3, Read: 2}: 66, {Messages: 1000, Read: 999}: 99,
+		{Messages: 2, Read: 2}: 100} {
+		require.Equal(t, want, of.Percent(), of)
+	}
+}

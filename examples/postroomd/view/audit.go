@@ -1,10 +1,14 @@
 package view
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/safety/audit"
 )
@@ -49,4 +53,16 @@ func PrintAudit(cmd *cobra.Command, r *audit.Report) error {
 		f.Add("faults", "none")
 	}
 	return f.Flush()
+}
+
+// ExportAudit writes the log, an entry a line as JSON, and at last the end of it.
+func ExportAudit(ctx context.Context, h *app.App, w io.Writer) error {
+	out := json.NewEncoder(w)
+	end, err := h.Audit.Each(ctx, func(e *audit.Entry) error { return out.Encode(e) })
+	if err != nil {
+		return err
+	}
+	return out.Encode(struct {
+		Heads []string `json:"heads"`
+	}{Heads(end)})
 }
