@@ -68,7 +68,8 @@ const Crooked = `(() => {
       const wide = Math.min(p.right, q.right) - Math.max(p.left, q.left);
       const high = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
       if (wide <= 2 || high <= 4 || a === b || a.contains(b) || b.contains(a) || scrolled(a) || scrolled(b)) continue;
-      if ([a, b].some((e) => /sticky|fixed/.test(getComputedStyle(e.closest("form, section, div") || e).position))) continue;
+      const above = (e) => /sticky|fixed/.test(getComputedStyle(e.closest("form, section, div") || e).position);
+      if (above(a) || above(b)) continue;
       say("overlaps " + (b.textContent || b.tagName).trim().slice(0, 40), a);
     }
   }

@@ -19,11 +19,11 @@ func TestCrookedPagesAreFound(t *testing.T) {
 	b := Browse(t)
 	b.Size(390, 800)
 	for html, finds := range map[string]string{
-		`<p>All is well.</p><p>Here, too. <a href="/">A link</a></p><button>Go</button>`:                                                                     "",
-		`<div style="overflow-x:auto"><p style="width:900px">wide, and scrolled</p></div>`:                                                                   "",
-		`<p style="width:900px;white-space:nowrap">` + strings.Repeat("wide ", 40) + `</p>`:                                                                  "wider than the window",
-		`<p style="overflow:hidden;width:60px;white-space:nowrap">more than there is room for</p>`:                                                           "cut",
-		`<p style="height:20px">One line</p><p style="margin-top:-38px;line-height:20px">another</p>`:                                                        "overlaps",
+		`<p>All is well.</p><p>Here, too. <a href="/">A link</a></p><button>Go</button>`:                                                                              "",
+		`<div style="overflow-x:auto"><p style="width:900px">wide, and scrolled</p></div>`:                                                                            "",
+		`<p style="width:900px;white-space:nowrap">` + strings.Repeat("wide ", 40) + `</p>`:                                                                           "wider than the window",
+		`<p style="overflow:hidden;width:60px;white-space:nowrap">more than there is room for</p>`:                                                                    "cut",
+		`<p style="height:20px">One line</p><p style="margin-top:-38px;line-height:20px">another</p>`:                                                                 "overlaps",
 		`<button style="position:absolute;left:20px;top:60px">A</button><p style="margin:0">B</p><p style="position:absolute;left:24px;top:62px;margin:0">C over</p>`: "overlaps",
 	} {
 		body = html

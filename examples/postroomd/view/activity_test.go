@@ -39,8 +39,9 @@ func TestSharesAreTheLargest(t *testing.T) {
 }
 
 func TestOnlyAllIsAHundredPercent(t *testing.T) {
-	for of, want := range map[TopSender]int{{}: 0, {Messages: 3}: 0, {Messages: 3, Read: 2}: 66, {Messages: 1000, Read: 999}: 99,
-		{Messages: 2, Read: 2}: 100} {
+	for of, want := range map[TopSender]int{{}: 0, {Messages: 3}: 0, {Messages: 3, Read: 2}: 66,
+		{Messages: 1000, Read: 999}: 99,
+		{Messages: 2, Read: 2}:      100} {
 		require.Equal(t, want, of.Percent(), of)
 	}
 }

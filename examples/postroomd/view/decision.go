@@ -38,7 +38,8 @@ func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 	v := Decision{
 		ID: d.ID, Message: d.MessageID, Action: d.Decision.Action, Parameters: d.Decision.Parameters,
 		Source: d.Decision.Source,
-		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Person: strings.HasPrefix(d.Decision.Key, app.InsteadKey), Rationale: d.Decision.Rationale,
+		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Person: strings.HasPrefix(d.Decision.Key, app.InsteadKey),
+		Rationale:     d.Decision.Rationale,
 		NeedsApproval: d.Decision.NeedsApproval,
 		Reasons:       reasons.Plain(d.Verdict.Reasons), Sender: d.Sender, Subject: d.Subject, CreatedAt: d.CreatedAt,
 	}

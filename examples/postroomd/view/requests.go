@@ -89,8 +89,8 @@ func NewRequests(ctx context.Context, h *app.App, f safety.Filter, filtered bool
 	return v, nil
 }
 
-// CountWaiting counts what waits for a person in the mailboxes of the ids, at most [MostCounted] of each; for no ids, in
-// all mailboxes.
+// CountWaiting counts what waits for a person in the mailboxes of the ids, at most [MostCounted] of each; for no ids,
+// in all mailboxes.
 func CountWaiting(ctx context.Context, h *app.App, accountIDs ...string) (n int, err error) {
 	if len(accountIDs) == 0 {
 		return h.Ledger.CountApprovals(ctx)

@@ -5,5 +5,6 @@
 // server-sent events keep a page up to date, and keys move in it.
 //
 // Each request carries the person who makes it, and a route says which role it needs for which mailboxes: package
-// [access] has both. What comes from mail is text for the templates, which escape it; the content security policy lets pages load only their own files.
+// [access] has both. What comes from mail is text for the templates, which escape it; the content security policy lets
+// pages load only their own files.
 package web

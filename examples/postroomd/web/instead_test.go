@@ -31,7 +31,8 @@ func TestAnotherThingIsDoneInstead(t *testing.T) {
 		answers, err := w.Ledger.ApprovalsOf(t.Context(), asked.Action.ID)
 		require.NoError(t, err)
 		require.Equal(t, "instead: "+kind+"; no books <b>", answers[0].Why)
-		done := w.acted(safety.Filter{MessageID: asked.Action.MessageID, Types: []postroom.ActionType{postroom.ActionType(kind)}})
+		done := w.acted(safety.Filter{MessageID: asked.Action.MessageID,
+			Types: []postroom.ActionType{postroom.ActionType(kind)}})
 		require.Len(t, done, 1)
 		require.Equal(t, postroom.ActionCompleted, done[0].Action.State)
 		require.Contains(t, done[0].Decision.Decision.Rationale, access.LocalName+" chose it in place of")

@@ -52,7 +52,8 @@ func TestAMailboxIsPausedResumedAndRemoved(t *testing.T) {
 func TestALabelIsDescribed(t *testing.T) {
 	w := newWorld(t)
 	action := w.get("labels").find(t, `action="\./(labels/[^"]+)"`)
-	require.Equal(t, http.StatusSeeOther, w.post(action, url.Values{"description": {" Invoices <b> "}, "model": {"1"}}).status)
+	form := url.Values{"description": {" Invoices <b> "}, "model": {"1"}}
+	require.Equal(t, http.StatusSeeOther, w.post(action, form).status)
 	described := func() (l postroom.Label) {
 		account, err := w.Mail.AccountByEmail(t.Context(), sample.Owner)
 		require.NoError(t, err)

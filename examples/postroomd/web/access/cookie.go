@@ -21,8 +21,8 @@ type signer struct {
 
 // A signed is the content of a cookie, and when it ends.
 type signed[T any] struct {
-	Until time.Time
-	What  T
+	Until time.Time `json:"until"`
+	What  T         `json:"what"`
 }
 
 var encoding = base64.RawURLEncoding
@@ -73,6 +73,7 @@ func (s signer) mac(name string, content []byte) []byte {
 // write sets a cookie that is not sent with what other sites post. It is sent where a person comes by a link, as from
 // the provider.
 func (s signer) write(w http.ResponseWriter, name, value string, age int) {
+	//nolint:gosec // without HTTPS browsers would not keep a secure cookie
 	http.SetCookie(w, &http.Cookie{Name: s.named(name), Value: value, Path: "/", MaxAge: age, HttpOnly: true,
 		Secure: s.secure, SameSite: http.SameSiteLaxMode})
 }

@@ -45,7 +45,12 @@ type signIn struct {
 }
 
 // An attempt is a sign-in under way, which the browser keeps.
-type attempt struct{ State, Nonce, Verifier, To string }
+type attempt struct {
+	State    string `json:"state"`
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+	To       string `json:"to"`
+}
 
 func newSignIn(cfg Config, page *url.URL) *signIn {
 	return &signIn{cfg: cfg, cookie: signer{cfg.Key, page.Scheme == "https"}, oauth: oauth2.Config{ClientID: cfg.ClientID,
@@ -61,7 +66,8 @@ func (s *signIn) signedIn(r *http.Request) string {
 
 // ask lets a browser sign in that opens a page, and refuses others.
 func (s *signIn) ask(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, "/events") || strings.HasPrefix(r.URL.Path, "/static/") {
+	inPage := strings.HasPrefix(r.URL.Path, "/events") || strings.HasPrefix(r.URL.Path, "/static/")
+	if r.Method != http.MethodGet || inPage {
 		http.Error(w, "Sign in first: open the page.", http.StatusUnauthorized)
 		return
 	}

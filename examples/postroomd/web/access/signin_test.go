@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -37,10 +38,12 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.Header().Set("Content-Type", "application/json")
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
-		p.write(w, map[string]any{"issuer": issuer, "authorization_endpoint": issuer + "/auth", "token_endpoint": issuer + "/token",
-			"jwks_uri": issuer + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}})
+		p.write(w, map[string]any{"issuer": issuer, "authorization_endpoint": issuer + "/auth",
+			"token_endpoint": issuer + "/token",
+			"jwks_uri":       issuer + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}})
 	case "/keys":
-		p.write(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k", Algorithm: "RS256", Use: "sig"}}})
+		p.write(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k", Algorithm: "RS256",
+			Use: "sig"}}})
 	case "/token":
 		require.NoError(p, r.ParseForm())
 		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
@@ -64,9 +67,7 @@ func (p *provider) token() string {
 	p.Helper()
 	claims := map[string]any{"iss": issuer, "aud": "postroom", "sub": "1", "exp": time.Now().Add(time.Hour).Unix(),
 		"iat": time.Now().Unix(), "nonce": p.nonce, "email": "Ada@example.org", "email_verified": true}
-	for name, value := range p.claims {
-		claims[name] = value
-	}
+	maps.Copy(claims, p.claims)
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k"}}, nil)
 	require.NoError(p, err)
 	text, err := jwt.Signed(s).Claims(claims).Serialize()
@@ -120,9 +121,9 @@ func (b *browser) begin(target string) string {
 	at, err := url.Parse(to.Header().Get("Location"))
 	require.NoError(b, err)
 	query := at.Query()
-	require.Equal(b, []string{"id.example", "/auth", "code", "S256", "https://mail.example.org/signin/callback", "openid email"},
-		[]string{at.Host, at.Path, query.Get("response_type"), query.Get("code_challenge_method"), query.Get("redirect_uri"),
-			query.Get("scope")})
+	require.Equal(b, []string{"id.example", "/auth", "code", "S256", "https://mail.example.org/signin/callback",
+		"openid email"}, []string{at.Host, at.Path, query.Get("response_type"), query.Get("code_challenge_method"), query.Get("redirect_uri"),
+		query.Get("scope")})
 	b.id.nonce, b.id.sum = query.Get("nonce"), query.Get("code_challenge")
 	return "/signin/callback?" + url.Values{"code": {"c"}, "state": {query.Get("state")}}.Encode()
 }
@@ -170,7 +171,8 @@ func TestASignInThatIsNotRightIsRefused(t *testing.T) {
 
 		b = newBrowser(t)
 		callback := b.begin("/")
-		require.Equal(t, http.StatusForbidden, b.send(http.MethodGet, "/signin/callback?code=c&state=x").Code, "another state")
+		other := b.send(http.MethodGet, "/signin/callback?code=c&state=x")
+		require.Equal(t, http.StatusForbidden, other.Code, "another state")
 		require.Equal(t, http.StatusForbidden, newBrowser(t).send(http.MethodGet, callback).Code, "another browser")
 		b.id.sum = "x"
 		require.Equal(t, http.StatusForbidden, b.send(http.MethodGet, callback).Code, "another verifier")
@@ -192,8 +194,8 @@ func TestACookieIsNotForged(t *testing.T) {
 		text, err := base64.RawURLEncoding.DecodeString(content)
 		require.NoError(t, err)
 		other := base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(text), "ada", "eve", 1)))
-		for name, value := range map[string]string{"changed": other + "." + mac, "unsigned": content, "another's": attempt.Value,
-			"empty": "", "no base64": "%." + mac} {
+		for name, value := range map[string]string{"changed": other + "." + mac, "unsigned": content,
+			"another's": attempt.Value, "empty": "", "no base64": "%." + mac} {
 			b.cookies["__Host-postroom-person"] = &http.Cookie{Name: person.Name, Value: value}
 			require.Equal(t, http.StatusSeeOther, b.send(http.MethodGet, "/").Code, name)
 		}
