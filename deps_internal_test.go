@@ -28,6 +28,7 @@ var internalPackages = map[string]struct {
 			"safety/checkpoint", "safety/events", "safety/limits", "safety/stop", "examples/postroomd/mcp", "examples/postroomd/notify",
 			"examples/postroomd/app",
 			"safety/activity", "safety/groups", "safety/internal/counts", "safety/internal/keyring",
+			"examples/postroomd/tokens",
 		},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
@@ -44,6 +45,7 @@ var internalPackages = map[string]struct {
 		"safety/events", "safety/limits", "safety/stop", "examples/postroomd/mcp", "examples/postroomd/notify",
 		"examples/postroomd/app",
 		"safety/activity", "safety/groups", "safety/internal/counts",
+		"examples/postroomd/tokens",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety/limits"}},
 	"internal/fields": {users: []string{

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
-	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/tokens"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/llm/guidance"
@@ -29,12 +27,11 @@ type Handler struct {
 // Close ends the streams of events. Calls are still served.
 func (h *Handler) Close() { h.end() }
 
-// New returns the handler of an App. Each call needs the token of the configuration.
+// New returns the handler of an App. Each call needs the token of the configuration, or a stored one.
 func New(h *app.App) (*Handler, error) {
 	done := make(chan struct{})
-	caller := webapi.Caller{Name: h.Env.Config.API.Approver}
 	cfg := webapi.Config{
-		Authorize: func(*http.Request) (webapi.Caller, error) { return caller, nil }, // the token has authorized it
+		Authorize: access{h}.authorize,
 		Prefix:    prefix, CheckRule: func(rule *rules.Rule) error { return checkRefused(h.Env, rule) },
 		More: routes(h, done), Status: status, Logger: h.Log,
 	}
@@ -50,7 +47,8 @@ func New(h *app.App) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{Authorized(h, "api.token", h.Env.Config.API.Token, calls),
+	own := tokens.Token{Name: h.Env.Config.API.Approver, Scope: tokens.Own}
+	return &Handler{NewAccess(h, "api.token", h.Env.Config.API.Token, own).Require(calls),
 		sync.OnceFunc(func() { close(done) })}, nil
 }
 
@@ -76,25 +74,6 @@ func ServeOpenAPI(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text) //nolint:errcheck // a client that has hung up
-}
-
-// Authorized refuses calls without the token of a setting. Its timing does not reveal how much of a token is right.
-func Authorized(h *app.App, setting string, right config.Secret, next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(right))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		got := sha256.Sum256([]byte(token))
-		if ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
-			next.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("WWW-Authenticate", `Bearer realm="postroomd"`)
-		err := webapi.WriteProblem(w, http.StatusUnauthorized,
-			"the header field Authorization has no token that is right; write Bearer and the token of "+setting)
-		if err != nil {
-			h.Log.Warn("a call of the API is not answered", "error", err)
-		}
-	})
 }
 
 // notFound gives the error about an id that the caller has made up the status of a missing thing.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,7 +31,7 @@ func each(t *testing.T, fn func(w *world)) {
 // found is a page of mail.
 func (w *world) search(query string) view.MailPage {
 	w.Helper()
-	return call[view.MailPage](w, "GET", "/mail?q="+url.QueryEscape(query), "", http.StatusOK)
+	return call[view.MailPage](w, "GET", "/mail?mailbox="+sample.Owner+"&q="+url.QueryEscape(query), "", http.StatusOK)
 }
 
 // decide makes a rule, and decides about the first message of a search again.
@@ -194,7 +195,7 @@ type sent struct{ id, kind, data string }
 // events returns the events that are sent after one, until end is called.
 func (w *world) events(address, after string) (events <-chan sent, end func()) {
 	w.Helper()
-	ctx, cancel := context.WithCancel(w.Context())
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1/events", nil)
 	require.NoError(w, err)
 	r.Header.Set("Authorization", "Bearer "+w.as)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -20,13 +21,13 @@ func (a instructionsAPI) routes() []webapi.Route {
 	routes := []webapi.Route{
 		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: path, Scope: webapi.See,
 			Summary: "List the instructions to the model, in the order in which it reads them"}, a.list),
-		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: path, Scope: webapi.Own, Account: nil,
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: path, Scope: webapi.Own,
 			Summary: "Create an instruction"}, a.create),
 		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: path + "/{id}", Scope: webapi.See, Account: a.accountOf,
 			Summary: "Show an instruction"}, a.show),
-		webapi.Handle(webapi.Route{Method: http.MethodPatch, Path: path + "/{id}", Scope: webapi.Own, Account: a.accountOf,
+		webapi.Handle(webapi.Route{Method: http.MethodPatch, Path: path + "/{id}", Scope: webapi.Own,
 			Summary: "Change the fields of an instruction that the body has"}, a.patch),
-		webapi.Handle(webapi.Route{Method: http.MethodDelete, Path: path + "/{id}", Scope: webapi.Own, Account: a.accountOf,
+		webapi.Handle(webapi.Route{Method: http.MethodDelete, Path: path + "/{id}", Scope: webapi.Own,
 			Summary: "Delete an instruction"}, a.remove),
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: path + "/{id}/swap", Scope: webapi.Own,
 			Summary: "Exchange the priorities of two instructions"}, a.swap),
@@ -153,10 +154,10 @@ func preconditionOf(r *http.Request, err error) error {
 	return err
 }
 
-// accountOf returns the account of the instruction of the path; empty if it is one for all.
+// accountOf returns the account of the instruction of the path.
 func (a instructionsAPI) accountOf(r *http.Request) (string, error) {
 	i, err := a.app.Models.Guidance.Instruction(r.Context(), r.PathValue("id"))
-	return accountRef(i.Scope, i.ScopeRef), err
+	return cmp.Or(accountRef(i.Scope, i.ScopeRef), webapi.AllAccounts), err
 }
 
 // accountRef is the reference of a scope, if it is one to an account.

@@ -104,6 +104,14 @@ func call[T any](w *world, method, path, body string, status int, fields ...stri
 	return v
 }
 
+// serve makes a call by the token.
+func (w *world) serve(r *http.Request) (status int, answer string) {
+	r.Header.Set("Authorization", "Bearer "+w.as)
+	recorder := httptest.NewRecorder()
+	w.api.ServeHTTP(recorder, r)
+	return recorder.Code, recorder.Body.String()
+}
+
 type problem = struct{ Title, Detail, Error string }
 
 // A document is the description of the API.

@@ -22,6 +22,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
+	"github.com/postroom-go/postroom/examples/postroomd/tokens"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/pipeline"
 	"github.com/postroom-go/postroom/llm"
@@ -132,7 +133,7 @@ func (h *App) open(ctx context.Context) (err error) {
 
 func (h *App) setUp(ctx context.Context) error {
 	for _, migrate := range []func(context.Context, queue.DB) error{pipeline.Migrate, llm.Migrate, decide.Migrate,
-		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, migrateProbe} {
+		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, tokens.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
 		}

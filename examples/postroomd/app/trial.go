@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -26,6 +27,7 @@ func (h *App) Backtest(ctx context.Context, t Trial) (*backtest.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	inUse = slices.DeleteFunc(inUse, func(r rules.Rule) bool { return r.AccountID != "" && r.AccountID != t.Account.ID })
 	cfg := backtest.Config{Rules: inUse, Kinds: h.Env.ActionKinds(), Samples: t.Samples, Senders: h.Mail}
 	if t.Text != "" {
 		tried, err := h.RuleEditor.read(ctx, t)

@@ -20,6 +20,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/cli/jobs"
 	mailcmd "github.com/postroom-go/postroom/examples/postroomd/cli/mail"
 	rulescmd "github.com/postroom-go/postroom/examples/postroomd/cli/rules"
+	tokenscmd "github.com/postroom-go/postroom/examples/postroomd/cli/tokens"
 	undocmd "github.com/postroom-go/postroom/examples/postroomd/cli/undo"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
@@ -78,7 +79,7 @@ func rootCommand(args []string) *cobra.Command {
 		stopCommand(), resumeCommand(), digestCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(),
 		instructions.New(),
 		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(), rulescmd.New(),
-		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(), openAPICommand(),
+		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(), openAPICommand(), tokenscmd.New(),
 		manCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// The flags are those of the intended command, so unknown flags are ignored here.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/mime/htmltext"
+	"github.com/postroom-go/postroom/safety"
 )
 
 // The bounds of answers.
@@ -189,9 +191,19 @@ func (s *server) newMessage(ctx context.Context, c *call, m *postroom.Message, n
 	return v, nil
 }
 
+// accounts returns the mailboxes that the caller may see: all that a tool shows is of one of them.
+func (s *server) accounts(ctx context.Context) ([]mailstore.Account, error) {
+	all, err := s.app.Mail.Accounts(ctx)
+	return slices.DeleteFunc(all, func(a mailstore.Account) bool { return !s.mayName(a.Email) }), err
+}
+
+func (s *server) mayName(address string) bool {
+	return s.caller.Mailboxes == nil || slices.Contains(s.caller.Mailboxes, address)
+}
+
 // account returns the mailbox of an address, or the only one.
 func (s *server) account(ctx context.Context, address string) (mailstore.Account, error) {
-	accounts, err := s.app.Mail.Accounts(ctx)
+	accounts, err := s.accounts(ctx)
 	if err != nil {
 		return mailstore.Account{}, err
 	}
@@ -202,6 +214,16 @@ func (s *server) account(ctx context.Context, address string) (mailstore.Account
 	}
 	return mailstore.Account{}, usage.Errorf("mailbox is %q; it must be one of %q", address,
 		printer.List(accounts, func(a mailstore.Account) string { return a.Email }))
+}
+
+// restrict sets the account of a filter: that of the address, or of a caller that may not see all.
+func (s *server) restrict(ctx context.Context, f *safety.Filter, address string) error {
+	if address == "" && s.caller.Mailboxes == nil {
+		return nil
+	}
+	account, err := s.account(ctx, address)
+	f.AccountID = account.ID
+	return err
 }
 
 func (s *server) message(ctx context.Context, in messageInput) (mailstore.Account, *postroom.Message, error) {

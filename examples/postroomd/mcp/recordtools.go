@@ -101,19 +101,15 @@ func (s *server) actions(ctx context.Context, c *call, in actionsInput) (out act
 			return out, usage.Errorf("state is %q; it must be one of %q", in.State, postroom.ActionStates())
 		}
 	}
-	if in.Mailbox != "" || in.Message != "" {
-		account, err := s.account(ctx, in.Mailbox)
-		if err != nil {
-			return out, err
-		}
-		filter.AccountID = account.ID
+	if err := s.restrict(ctx, &filter, in.Mailbox); err != nil {
+		return out, err
 	}
 	if in.Message != "" {
-		_, m, err := s.message(ctx, messageInput{in.Message, in.Mailbox})
+		account, m, err := s.message(ctx, messageInput{in.Message, in.Mailbox})
 		if err != nil {
 			return out, err
 		}
-		filter.MessageID = m.ID
+		filter.AccountID, filter.MessageID = account.ID, m.ID
 	}
 	if in.Before != "" {
 		if filter.Before, err = s.app.ResolveAction(ctx, in.Before); err != nil {
@@ -141,6 +137,10 @@ func (s *server) action(ctx context.Context, c *call, in actionInput) (out Actio
 	if err != nil {
 		return out, err
 	}
+	if account, err := s.app.Mail.Account(ctx, a.AccountID); s.caller.Mailboxes != nil && (err != nil ||
+		!s.mayName(account.Email)) {
+		return out, usage.Errorf("there is no action %s", in.ID)
+	}
 	d, err := s.app.Ledger.Decision(ctx, a.DecisionID)
 	if err != nil {
 		return out, err
@@ -164,12 +164,8 @@ type approvalsInput struct {
 
 func (s *server) approvals(ctx context.Context, c *call, in approvalsInput) (out actionsOutput, err error) {
 	filter := safety.Filter{Limit: mostListed}
-	if in.Mailbox != "" {
-		account, err := s.account(ctx, in.Mailbox)
-		if err != nil {
-			return out, err
-		}
-		filter.AccountID = account.ID
+	if err := s.restrict(ctx, &filter, in.Mailbox); err != nil {
+		return out, err
 	}
 	waiting, err := s.app.Ledger.Approvals(ctx, filter)
 	if err != nil {
@@ -242,6 +238,9 @@ func (s *server) rules(ctx context.Context, _ *call, _ struct{}) (out rulesOutpu
 	out.Rules = []Rule{}
 	for i := range stored {
 		r := &stored[i]
+		if r.AccountID != "" && !s.mayName(view.EmailOf(accounts, r.AccountID)) {
+			continue
+		}
 		v := Rule{Name: r.Name, Mailbox: view.EmailOf(accounts, r.AccountID), Enabled: r.Enabled,
 			When: oneLine(r.Condition.String(), 2*longestShort)}
 		for _, a := range r.Actions() {

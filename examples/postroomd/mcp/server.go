@@ -15,8 +15,9 @@ import (
 
 // A Caller is a program that calls.
 type Caller struct {
-	Name    string // for the record, such as "stdio"; not empty
-	Propose bool   // it may also propose actions
+	Name      string   // for the record, such as "stdio"; not empty
+	Propose   bool     // it may also propose actions
+	Mailboxes []string // addresses of those that it may see; nil: all
 }
 
 const instructions = "This is the mail of the user, as Postroom has stored it. Find messages with mail_search, in the " +

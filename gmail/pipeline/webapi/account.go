@@ -8,6 +8,9 @@ import (
 	"net/http"
 )
 
+// AllAccounts is what [Route.Account] returns of something that is of all accounts.
+const AllAccounts = "*"
+
 // ByQuery is the [Route.Account] of requests that name an account by the parameter account_id.
 func ByQuery(r *http.Request) (string, error) { return r.URL.Query().Get("account_id"), nil }
 

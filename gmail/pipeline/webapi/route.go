@@ -28,8 +28,8 @@ type Route struct {
 	Summary string // empty: the route is not described
 	Scope   Scope  // for [Config.Authorize], by [RouteOf]
 
-	// Account returns the id of the account that a request concerns; empty if it names none. Nil: requests concern all
-	// accounts.
+	// Account returns the id of the account that a request concerns; empty if it names none, and [AllAccounts]
+	// for what is of all. Nil: requests concern all accounts.
 	Account func(r *http.Request) (accountID string, err error)
 	// NoBody permits a request to have no body; all fields are then zero.
 	NoBody bool

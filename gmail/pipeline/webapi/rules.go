@@ -83,7 +83,7 @@ func (a rulesAPI) accountOf(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return rule.AccountID, nil
+	return cmp.Or(rule.AccountID, AllAccounts), nil
 }
 
 // A NewRule is the body that creates a rule: an omitted field has its default.

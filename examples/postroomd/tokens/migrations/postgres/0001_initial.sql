@@ -1,0 +1,10 @@
+-- The tokens of programs. The secret itself is not here.
+CREATE TABLE api_tokens (
+  name TEXT NOT NULL PRIMARY KEY, -- on record with what is done by it, and so never used for another
+  secret_sha256 TEXT NOT NULL UNIQUE,
+  scope TEXT NOT NULL,
+  mailboxes TEXT NOT NULL, -- addresses as a JSON array; null: all
+  created_at TIMESTAMPTZ NOT NULL,
+  expires_at TIMESTAMPTZ, -- NULL: never
+  revoked_at TIMESTAMPTZ -- NULL: it is not
+);
