@@ -33,7 +33,11 @@ func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) 
 func (db *engine) CancelJobs(
 	ctx context.Context, tx *driver.WriteTx, jobIDs []string, states []driver.State,
 ) (canceled []string, err error) {
-	ended, err := query(ctx, tx, scanEnded, cancelJobs, tx.Now(), jobIDs, states)
+	names := make([]string, len(states)) // not every driver takes a slice of states
+	for i, state := range states {
+		names[i] = string(state)
+	}
+	ended, err := query(ctx, tx, scanEnded, cancelJobs, tx.Now(), jobIDs, names)
 	if err != nil {
 		return nil, err
 	}
