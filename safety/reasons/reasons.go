@@ -65,5 +65,6 @@ func lessSure(text string) string {
 	if !ok {
 		return ""
 	}
-	return "the one who decided is only " + sure + " sure, and below " + threshold + " you are asked (policy.confidence_default)"
+	return "the one who decided is only " + sure + " sure, and below " + threshold +
+		" you are asked (policy.confidence_default)"
 }

@@ -50,7 +50,7 @@ func (h *App) FindMessage(ctx context.Context, account mailstore.Account, id str
 
 // completeMessage finds a message by the beginning or the end of an id.
 func (h *App) completeMessage(ctx context.Context, accountID, typed string) (*postroom.Message, error) {
-	ours := ""
+	var ours string
 	atGmail, err := gmailIDs.complete(ctx, h, typed)
 	switch {
 	case err != nil:

@@ -77,9 +77,11 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 // that: about 20 MB are live, and collecting at twice the size takes 5 % of the time of a message. The more is live,
 // the more is collected, so that all of it stays below softMemory while that is possible.
 func collectLess() {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(400)
+	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softMemory)
+		if os.Getenv("GOGC") == "" {
+			debug.SetGCPercent(400)
+		}
 	}
 }
 
