@@ -33,16 +33,10 @@ type completion struct {
 
 // levelOf is the level of the line about an interruption.
 func levelOf(cause error) slog.Level {
-	if its, ok := errors.AsType[slogLeveler](cause); ok {
+	if its := slog.Leveler(nil); errors.As(cause, &its) {
 		return its.Level()
 	}
 	return slog.LevelInfo
-}
-
-// A slogLeveler is an error that says how much it matters to who reads the log.
-type slogLeveler interface {
-	error
-	slog.Leveler
 }
 
 func newCompletion(a *Attempt, out driver.Outcome) *completion {

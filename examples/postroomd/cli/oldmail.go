@@ -30,11 +30,16 @@ func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (appli
 		return false, err
 	}
 	for _, a := range accounts {
-		if before, err := h.OldMail(ctx, a.ID); err != nil || before != nil && before.Asked {
+		before, err := h.OldMail(ctx, a.ID)
+		if err != nil {
 			return applied, err
 		}
-		if stored, err := h.OldMailIsStored(ctx, a); err != nil || !stored {
+		stored, err := h.OldMailIsStored(ctx, a)
+		if err != nil {
 			return applied, err
+		}
+		if !stored || before != nil && before.Asked {
+			continue
 		}
 		m, err := h.CountOldMail(ctx, a)
 		if err != nil {
