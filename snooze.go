@@ -135,7 +135,8 @@ func readWhen(words string, now time.Time) (time.Time, error) {
 	if !ok || err != nil {
 		return time.Time{}, unreadWhen(words)
 	}
-	return checkUntil(time.Date(day.Year(), day.Month(), day.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location()), now)
+	until := time.Date(day.Year(), day.Month(), day.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location())
+	return checkUntil(until, now)
 }
 
 func unreadWhen(words string) error {

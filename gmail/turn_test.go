@@ -91,7 +91,8 @@ func next(t *testing.T, events *queue.Subscription, kind queue.EventKind) {
 // work runs jobs, with a log, until the returned function is called.
 func (w *world) work(log *slog.Logger) (stop func()) {
 	w.t.Helper()
-	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: 10 * time.Millisecond, Workers: 4, Logger: log})
+	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: 10 * time.Millisecond, Workers: 4,
+		Logger: log})
 	require.NoError(w.t, err)
 	require.NoError(w.t, Register(d, w.cfg))
 	ctx, cancel := context.WithCancel(w.t.Context())

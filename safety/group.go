@@ -88,8 +88,8 @@ func notAsked(ctx context.Context, tx queue.Tx, d postroom.Decision, v *Verdict,
 	if err != nil || n < most {
 		return "", full, err
 	}
-	return fmt.Sprintf("not asked: there were %d such requests within a day (%s)", n, strings.Join(reasons.Plain(v.Reasons), "; ")), full,
-		nil
+	return fmt.Sprintf("not asked: there were %d such requests within a day (%s)", n,
+		strings.Join(reasons.Plain(v.Reasons), "; ")), full, nil
 }
 
 // mostOfShared returns the bound of a kind that many senders share for one of them, who has caused n requests.

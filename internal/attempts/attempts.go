@@ -54,14 +54,14 @@ func Turn(interruptions int) time.Duration {
 
 // InTurn marks the error of a job that waits for another of its message. That is usual, and nobody needs to read it
 // in the log.
-func InTurn(err error) error { return inTurn{err} }
+func InTurn(err error) error { return inTurnError{err} }
 
-type inTurn struct{ error }
+type inTurnError struct{ error }
 
-func (e inTurn) Unwrap() error { return e.error }
+func (e inTurnError) Unwrap() error { return e.error }
 
 // Level implements slog.Leveler.
-func (inTurn) Level() slog.Level { return slog.LevelDebug }
+func (inTurnError) Level() slog.Level { return slog.LevelDebug }
 
 // Behind returns how long a job waits for other jobs of its message that have not started: not long at first, and
 // then as one that is held, since they may be as well.

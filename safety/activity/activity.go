@@ -64,8 +64,8 @@ func (r *Reader) Answers(ctx context.Context, accountID string, from, until time
 	return list, nil
 }
 
-// Undone counts the actions of an account that were taken back at from or later and before until, and have stayed so, by
-// the id of the rule that had decided; empty where none had. It reads what was taken back within that time.
+// Undone counts the actions of an account that were taken back at from or later and before until, and have stayed so,
+// by the id of the rule that had decided; empty where none had. It reads what was taken back within that time.
 func (r *Reader) Undone(ctx context.Context, accountID string, from, until time.Time) (map[string]int, error) {
 	var rules []struct {
 		ID string `db:"rule_id"`

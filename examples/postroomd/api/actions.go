@@ -41,14 +41,14 @@ func (a actionsAPI) routes() []webapi.Route {
 
 // An actionQuery is the filter of a list.
 type actionQuery struct {
-	Mailbox string `jsonschema:"address of the mailbox"                           query:"mailbox"`
-	Sender  string `jsonschema:"an address or a domain"                           query:"sender"`
-	Rule    string `jsonschema:"the rule that decided, by its name or id"         query:"rule"`
-	Kind    string `jsonschema:"the kind of action, such as archive"              query:"kind"`
-	Source  string `jsonschema:"deterministic, llm or none"                       query:"source"`
-	State   string `jsonschema:"such as completed, failed or pending_approval"    query:"state"`
-	Window  string `jsonschema:"how far back, such as 24h or 7d"                  query:"window"`
-	Before  string `jsonschema:"next of the page before"                          query:"before"`
+	Mailbox string `jsonschema:"address of the mailbox"                        query:"mailbox"`
+	Sender  string `jsonschema:"an address or a domain"                        query:"sender"`
+	Rule    string `jsonschema:"the rule that decided, by its name or id"      query:"rule"`
+	Kind    string `jsonschema:"the kind of action, such as archive"           query:"kind"`
+	Source  string `jsonschema:"deterministic, llm or none"                    query:"source"`
+	State   string `jsonschema:"such as completed, failed or pending_approval" query:"state"`
+	Window  string `jsonschema:"how far back, such as 24h or 7d"               query:"window"`
+	Before  string `jsonschema:"next of the page before"                       query:"before"`
 }
 
 // filter returns the filter of the ledger for the caller of a request.

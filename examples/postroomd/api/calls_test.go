@@ -200,7 +200,7 @@ func (w *world) events(address, after string) (events <-chan sent, end func()) {
 	require.NoError(w, err)
 	r.Header.Set("Authorization", "Bearer "+w.as)
 	r.Header.Set("Last-Event-ID", after)
-	response, err := http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r) //nolint:bodyclose // the goroutine that reads it closes it
 	require.NoError(w, err)
 	require.Equal(w, "text/event-stream", response.Header.Get("Content-Type"))
 	read := make(chan sent, 100)
@@ -223,7 +223,7 @@ func (w *world) events(address, after string) (events <-chan sent, end func()) {
 	return read, func() {
 		cancel()
 		_ = response.Body.Close()
-		for range read { //nolint:revive // until it has ended
+		for range read {
 		}
 	}
 }

@@ -37,7 +37,7 @@ const (
 )
 
 type eventsQuery struct {
-	Mailbox string `jsonschema:"only this one, by its address"                              query:"mailbox"`
+	Mailbox string `jsonschema:"only this one, by its address"                                query:"mailbox"`
 	After   string `jsonschema:"the number of the last event that was seen, as Last-Event-ID" query:"after"`
 }
 

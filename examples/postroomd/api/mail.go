@@ -32,13 +32,13 @@ func (a mailAPI) routes() []webapi.Route {
 			Summary: "Show a message as text, with its header"}, a.show),
 		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: one + "/history", Scope: webapi.See, Account: a.of.byPath,
 			Summary: "List what happened to a message, oldest first"}, a.history),
-		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: one + "/explanation", Scope: webapi.See, Account: a.of.byPath,
-			Summary: "Explain why something was done with a message, and what the rules would do now"}, a.explain),
+		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: one + "/explanation", Scope: webapi.See,
+			Account: a.of.byPath, Summary: "Explain why something was done with a message, and what the rules would do now"}, a.explain),
 	}
 }
 
 type mailQuery struct {
-	Mailbox string `jsonschema:"address of the mailbox; may be left out where there is one"      query:"mailbox"`
+	Mailbox string `jsonschema:"address of the mailbox; may be left out where there is one"       query:"mailbox"`
 	Query   string `jsonschema:"as in Gmail's search box, such as from:ada@example.org is:unread" query:"q"`
 	Cursor  string `jsonschema:"next of the page before"                                          query:"cursor"`
 	Spam    bool   `jsonschema:"also search spam and trash"                                       query:"spam"`

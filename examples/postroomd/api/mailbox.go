@@ -43,7 +43,7 @@ func (m mailboxes) byBody(r *http.Request) (string, error) {
 		Mailbox string `json:"mailbox"`
 	}
 	if json.Unmarshal(text, &body) != nil {
-		return "", nil // the call says what is wrong with it
+		return "", nil //nolint:nilerr // the call says what is wrong with it
 	}
 	return m.id(r, body.Mailbox)
 }

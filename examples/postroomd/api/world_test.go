@@ -84,7 +84,8 @@ func (w *world) work() {
 // try makes a call, and returns its status and answer, which must be as the description of the API says.
 func (w *world) try(method, path, body string, fields ...string) (*httptest.ResponseRecorder, string) {
 	w.Helper()
-	r := httptest.NewRequestWithContext(w.Context(), method, "https://api.example.org/api/v1"+path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(w.Context(), method, "https://api.example.org/api/v1"+path,
+		strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.as)
 	for i := 0; i < len(fields); i += 2 {
 		r.Header.Set(fields[i], fields[i+1])

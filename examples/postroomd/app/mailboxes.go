@@ -33,7 +33,8 @@ func (h *App) ResumeMailbox(ctx context.Context, accountID string) error {
 // the label.
 func (h *App) DescribeLabel(ctx context.Context, accountID, labelID, description string, available bool) error {
 	text := []rune(strings.TrimSpace(description))
+	text = text[:min(len(text), maxLabelDescription)]
 	return h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return h.Mail.DescribeLabel(ctx, tx, accountID, labelID, string(text[:min(len(text), maxLabelDescription)]), available)
+		return h.Mail.DescribeLabel(ctx, tx, accountID, labelID, string(text), available)
 	})
 }

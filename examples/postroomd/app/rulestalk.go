@@ -130,7 +130,9 @@ func (t *RulesTalk) Try(ctx context.Context, p *Proposed, since time.Time) (*bac
 
 // Accept makes the proposal of a message the rules, and writes the file that they come from, whose path it returns if
 // there is one. One that cannot be accepted is a [usage.Error].
-func (t *RulesTalk) Accept(ctx context.Context, by string, number int) (done rulestore.Imported, path string, err error) {
+func (t *RulesTalk) Accept(ctx context.Context, by string, number int) (
+	done rulestore.Imported, path string, err error,
+) {
 	done, err = t.app.RuleEditor.Change(ctx, t.Account.ID, "proposed in session "+t.Session.ID,
 		func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
 			current, err := t.app.RuleEditor.Parse(t.path, text)

@@ -59,7 +59,8 @@ func actionsCommand() *cobra.Command {
 			if err := printActions(ctx, h, cmd, entries, names); err != nil || len(entries) < *limit {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "there may be older ones: add --before %s\n", printer.ShortID(entries[*limit-1].Action.ID))
+			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "there may be older ones: add --before %s\n",
+				printer.ShortID(entries[*limit-1].Action.ID))
 			return err
 		})
 	}
@@ -107,7 +108,8 @@ func printActions(ctx context.Context, h *app.App, cmd *cobra.Command, entries [
 		if when.IsZero() {
 			when = e.Decision.CreatedAt
 		}
-		row := []any{printer.ShortID(e.Action.ID), printer.Minute(when), app.Describe(e.Action, names), e.Action.State.Words(),
+		row := []any{printer.ShortID(e.Action.ID), printer.Minute(when), app.Describe(e.Action, names),
+			e.Action.State.Words(),
 			view.DecidedBy(e.Decision.Decision), printer.Short(e.Decision.Sender, 30), printer.Short(e.Decision.Subject, 50)}
 		if len(accounts) > 1 {
 			row = append(row, addresses[e.Action.AccountID])

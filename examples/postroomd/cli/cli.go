@@ -79,7 +79,8 @@ func rootCommand(args []string) *cobra.Command {
 		stopCommand(), resumeCommand(), digestCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(),
 		instructions.New(),
 		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(), rulescmd.New(),
-		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(), openAPICommand(), tokenscmd.New(),
+		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(),
+		openAPICommand(), tokenscmd.New(),
 		manCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// The flags are those of the intended command, so unknown flags are ignored here.

@@ -342,7 +342,8 @@ func TestInstructionsAreFollowed(t *testing.T) {
 		"binding: nothing; add --forbid archive\n")
 	require.Contains(t, do("add", "--mailbox", sample.Owner, "--forbid", "trash", "Be kind."),
 		"binding: no trash for mail to "+sample.Owner)
-	require.Contains(t, do("add", "--domain", "verified.example", "Trust them."), "only with mail whose sender is verified")
+	require.Contains(t, do("add", "--domain", "verified.example", "Trust them."),
+		"only with mail whose sender is verified")
 	bare := do("add", "--sender", "a@b.cc", "--forbid", "star")
 	require.Contains(t, bare, "binding: no star for mail of a@b.cc\n")
 	require.NotContains(t, bare, "advice")

@@ -91,13 +91,13 @@ func (s *Store) Add(ctx context.Context, t Token) (secret string, err error) {
 	secret = "postroom_" + rand.Text() + rand.Text()
 	return secret, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		var there int
-		if err := dbquery.Get(ctx, tx, &there, countName, t.Name); err != nil {
+		if err := dbquery.Get(ctx, tx, &there, sqlCount, t.Name); err != nil {
 			return err
 		}
 		if there > 0 {
 			return usage.Errorf("there is a token %s, or was: what it did is on record by its name", t.Name)
 		}
-		_, err := dbquery.Exec(ctx, tx, insertToken, t.Name, hash(secret), string(t.Scope), string(boxes),
+		_, err := dbquery.Exec(ctx, tx, sqlAdd, t.Name, hash(secret), string(t.Scope), string(boxes),
 			dbtime.Of(queue.Now(tx)), dbtime.Of(t.ExpiresAt))
 		return err
 	})
@@ -106,7 +106,7 @@ func (s *Store) Add(ctx context.Context, t Token) (secret string, err error) {
 // List lists the tokens by name, those that are revoked included.
 func (s *Store) List(ctx context.Context) ([]Token, error) {
 	var rows []row
-	if err := dbquery.Select(ctx, s.db.Reader(), &rows, selectTokens); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, sqlList); err != nil {
 		return nil, err
 	}
 	list := make([]Token, len(rows))
@@ -122,7 +122,7 @@ func (s *Store) List(ctx context.Context) ([]Token, error) {
 // Revoke ends a token at once.
 func (s *Store) Revoke(ctx context.Context, name string) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		n, err := dbquery.Exec(ctx, tx, revokeToken, dbtime.Of(queue.Now(tx)), name)
+		n, err := dbquery.Exec(ctx, tx, sqlRevoke, dbtime.Of(queue.Now(tx)), name)
 		if err == nil && n == 0 {
 			err = usage.Errorf("there is no token %s that is not revoked; 'postroomd tokens list' lists them", name)
 		}
@@ -133,7 +133,7 @@ func (s *Store) Revoke(ctx context.Context, name string) error {
 // Find returns the token of a secret, or [ErrUnknown].
 func (s *Store) Find(ctx context.Context, secret string) (t Token, err error) {
 	var r row
-	err = dbquery.Get(ctx, s.db.Reader(), &r, selectSecret, hash(secret))
+	err = dbquery.Get(ctx, s.db.Reader(), &r, sqlFind, hash(secret))
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, ErrUnknown
 	}
@@ -168,26 +168,26 @@ func (r *row) token() (Token, error) {
 }
 
 const (
-	countName = `
+	sqlCount = `
 SELECT COUNT(*)
 FROM api_tokens
 WHERE name = $1`
 
-	insertToken = `
+	sqlAdd = `
 INSERT INTO api_tokens (name, secret_sha256, scope, mailboxes, created_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6)`
 
-	selectTokens = `
+	sqlList = `
 SELECT name, scope, mailboxes, created_at, expires_at, revoked_at
 FROM api_tokens
 ORDER BY name`
 
-	selectSecret = `
+	sqlFind = `
 SELECT name, scope, mailboxes, created_at, expires_at, revoked_at
 FROM api_tokens
 WHERE secret_sha256 = $1`
 
-	revokeToken = `
+	sqlRevoke = `
 UPDATE api_tokens
 SET revoked_at = $1
 WHERE name = $2 AND revoked_at IS NULL`

@@ -57,7 +57,8 @@ func (w *world) things() *strings.Replacer {
 		session, err = chat.Begin(ctx, tx, account.ID, "Ann")
 		return err
 	}))
-	return strings.NewReplacer("{session}", session.ID, "/waiting/{id}", "/waiting/"+w.waiting(safety.Filter{})[0].Action.ID,
+	return strings.NewReplacer("{session}", session.ID,
+		"/waiting/{id}", "/waiting/"+w.waiting(safety.Filter{})[0].Action.ID,
 		"/actions/{id}", "/actions/"+action.ID, "/mailboxes/{id}", "/mailboxes/"+account.ID,
 		"/labels/{mailbox}/{id}", "/labels/"+sample.Owner+"/x", "/instructions/{id}", "/instructions/x",
 		"/rules/{id}", "/rules/"+own.ID,

@@ -119,7 +119,7 @@ func (w *world) multiply(messages int) {
 				from = append(from, name)
 			}
 			_, err := tx.ExecContext(ctx, fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "+
-				"INSERT INTO %s (%s) SELECT %s FROM (SELECT * FROM %s WHERE TRUE%s) AS sample, n",
+				"INSERT INTO %s (%s) SELECT %s FROM %s, n WHERE TRUE%s",
 				table.copies, table.name, strings.Join(into, ", "), strings.Join(from, ", "), table.name, table.where))
 			require.NoError(w, err, table.name)
 		}

@@ -26,7 +26,7 @@ func ByBody(r *http.Request) (string, error) {
 		AccountID string `json:"account_id"`
 	}
 	if json.Unmarshal(text, &body) != nil {
-		return "", nil // the call says what is wrong with it
+		return "", nil //nolint:nilerr // the call says what is wrong with it
 	}
 	return body.AccountID, nil
 }

@@ -24,8 +24,8 @@ type Approval struct {
 
 // NewApproval makes the JSON of a waiting action. preview is what it sends; nil if it sends nothing, or is only listed.
 func NewApproval(w safety.Waiting, preview *outbox.Preview, name LabelName) Approval {
-	v := Approval{Action: NewAction(w.Entry, name), Reasons: reasons.Plain(w.Approval.Reasons), RequestedAt: w.Approval.RequestedAt,
-		ExpiresAt: w.Approval.ExpiresAt, Group: w.Approval.Group, Altered: IsAltered(w)}
+	v := Approval{Action: NewAction(w.Entry, name), Reasons: reasons.Plain(w.Approval.Reasons),
+		RequestedAt: w.Approval.RequestedAt, ExpiresAt: w.Approval.ExpiresAt, Group: w.Approval.Group, Altered: IsAltered(w)}
 	if preview != nil {
 		v.Message = newOutgoingMessage(preview)
 	}

@@ -22,10 +22,10 @@ func approvalRoutes(a *api) []Route {
 			Summary: "List the requests for approval that wait, newest first"}, api.list),
 		Handle(Route{Method: http.MethodGet, Path: "/approvals/{id}", Scope: See, Account: api.accountOf,
 			Summary: "Show a request with the message that would be sent"}, api.show),
-		Handle(Route{Method: http.MethodPost, Path: "/approvals/{id}/approve", Scope: Approve, Account: api.accountOf, Needs: needsShown,
-			Summary: "Approve the request that was shown"}, api.approve),
-		Handle(Route{Method: http.MethodPost, Path: "/approvals/{id}/reject", Scope: Approve, Account: api.accountOf, Needs: needsShown,
-			Summary: "Reject the request that was shown"}, api.reject),
+		Handle(Route{Method: http.MethodPost, Path: "/approvals/{id}/approve", Scope: Approve, Account: api.accountOf,
+			Needs: needsShown, Summary: "Approve the request that was shown"}, api.approve),
+		Handle(Route{Method: http.MethodPost, Path: "/approvals/{id}/reject", Scope: Approve, Account: api.accountOf,
+			Needs: needsShown, Summary: "Reject the request that was shown"}, api.reject),
 	}
 }
 
@@ -36,10 +36,10 @@ const maxListed = 100
 
 // A RequestFilter selects waiting requests.
 type RequestFilter struct {
-	Limit     int    `jsonschema:"1 to 100, default 20"                                    query:"limit"`
-	Before    string `jsonschema:"id of the last action of a page: lists those before it"  query:"before"`
-	AccountID string `jsonschema:"only of this account"                                    query:"account_id"`
-	Rule      string `jsonschema:"only what this rule has decided, by its name or id"      query:"rule"`
+	Limit     int    `jsonschema:"1 to 100, default 20"                                   query:"limit"`
+	Before    string `jsonschema:"id of the last action of a page: lists those before it" query:"before"`
+	AccountID string `jsonschema:"only of this account"                                   query:"account_id"`
+	Rule      string `jsonschema:"only what this rule has decided, by its name or id"     query:"rule"`
 }
 
 // Ledger returns the filter of the ledger for the caller of a request.
@@ -115,13 +115,17 @@ type AnswerBody struct {
 }
 
 func (a approvalsAPI) approve(r *http.Request, body AnswerBody) (Answer, error) {
-	return a.decide(r, body, true, func(ctx context.Context, tx queue.Tx, shown safety.Approval, _ string) (postroom.Action, error) {
+	return a.decide(r, body, true, func(ctx context.Context, tx queue.Tx, shown safety.Approval, _ string) (
+		postroom.Action, error,
+	) {
 		return a.Ledger.ApproveRequest(ctx, tx, shown, CallerOf(r).Name)
 	})
 }
 
 func (a approvalsAPI) reject(r *http.Request, body AnswerBody) (Answer, error) {
-	return a.decide(r, body, false, func(ctx context.Context, tx queue.Tx, shown safety.Approval, why string) (postroom.Action, error) {
+	return a.decide(r, body, false, func(ctx context.Context, tx queue.Tx, shown safety.Approval, why string) (
+		postroom.Action, error,
+	) {
 		return a.Ledger.RejectRequest(ctx, tx, shown, CallerOf(r).Name, why)
 	})
 }

@@ -52,8 +52,9 @@ func (s *schemas) operation(route Route) (object, error) {
 		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true,
 			"schema": object{"type": "string"}})
 	}
-	operation := object{"summary": route.Summary, "operationId": operationID(route),
-		"x-scope": route.Scope, "responses": object{"default": object{"$ref": "#/components/responses/problem"}}}
+	responses := object{"default": object{"$ref": "#/components/responses/problem"}}
+	operation := object{"summary": route.Summary, "operationId": operationID(route), "x-scope": route.Scope,
+		"responses": responses}
 	if route.Method == http.MethodGet {
 		query, err := s.query(route.in)
 		if err != nil {
@@ -79,7 +80,7 @@ func (s *schemas) operation(route Route) (object, error) {
 		}
 		answer = object{"application/json": object{"schema": schema}}
 	}
-	operation["responses"].(object)["200"] = object{"description": "OK", "content": answer}
+	responses["200"] = object{"description": "OK", "content": answer}
 	return operation, nil
 }
 
@@ -87,14 +88,17 @@ var pathNames = regexp.MustCompile(`\{(\w+)(?:\.\.\.)?\}`)
 
 // operationID is a name for generators of clients, such as postApprovalsApprove.
 func operationID(route Route) string {
-	words := strings.FieldsFunc(pathNames.ReplaceAllString(route.Path, ""), func(r rune) bool { return r == '/' || r == '-' })
+	between := func(r rune) bool { return r == '/' || r == '-' }
+	words := strings.FieldsFunc(pathNames.ReplaceAllString(route.Path, ""), between)
 	if route.Method == http.MethodGet && strings.HasSuffix(route.Path, "}") {
 		words = append(words, "one")
 	}
 	id := strings.ToLower(route.Method)
+	var idSb95 strings.Builder
 	for _, word := range words {
-		id += strings.ToUpper(word[:1]) + word[1:]
+		idSb95.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
+	id += idSb95.String()
 	return id
 }
 
@@ -126,6 +130,6 @@ func (s *schemas) query(t reflect.Type) ([]object, error) {
 		}
 		list = append(list, parameter)
 	}
-	slices.SortFunc(list, func(a, b object) int { return strings.Compare(a["name"].(string), b["name"].(string)) })
+	slices.SortFunc(list, func(a, b object) int { return strings.Compare(fmt.Sprint(a["name"]), fmt.Sprint(b["name"])) })
 	return list, nil
 }

@@ -15,7 +15,7 @@ func readQuery(r *http.Request, into any) error {
 	addQueryFields(fields, reflect.ValueOf(into).Elem())
 	for name, values := range r.URL.Query() {
 		field, known := fields[name]
-		err := error(nil)
+		var err error
 		switch {
 		case !known:
 			err = fmt.Errorf("there is no parameter %q", name)

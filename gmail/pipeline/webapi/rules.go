@@ -25,7 +25,8 @@ func ruleRoutes(a *api) []Route {
 	return []Route{
 		Handle(Route{Method: http.MethodGet, Path: "/rules", Scope: See, Account: ByQuery,
 			Summary: "List the rules in the order in which they are tried"}, r.list),
-		Handle(Route{Method: http.MethodPost, Path: "/rules", Scope: Own, Account: ByBody, Summary: "Create a rule"}, r.create),
+		Handle(Route{Method: http.MethodPost, Path: "/rules", Scope: Own, Account: ByBody,
+			Summary: "Create a rule"}, r.create),
 		Handle(Route{Method: http.MethodGet, Path: "/rules/{id}", Scope: See, Account: of, Summary: "Show a rule"}, r.show),
 		Handle(Route{Method: http.MethodPatch, Path: "/rules/{id}", Scope: Own, Account: of,
 			Summary: "Change the fields of a rule that the body has"}, r.patch),

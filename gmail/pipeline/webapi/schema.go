@@ -112,8 +112,7 @@ func (s *schemas) object(t reflect.Type) (object, error) {
 }
 
 func (s *schemas) addFields(t reflect.Type, properties object, required *[]string) error {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" {
 			of := f.Type

@@ -82,7 +82,8 @@ func FilterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 	}
 }
 
-var Sources = Texts([]postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceHost, postroom.SourceNone})
+var Sources = Texts([]postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceHost,
+	postroom.SourceNone})
 
 // Texts returns values as a person types them.
 func Texts[T ~string](values []T) []string {

@@ -43,7 +43,8 @@ func (p *EnvironmentFlags) Environment(cmd *cobra.Command) (*environment.Environ
 	if err != nil {
 		return nil, err
 	}
-	return &environment.Environment{Folder: environment.Folder(l.Config.Paths.Data), Config: l.Config, Values: l.Values}, nil
+	return &environment.Environment{Folder: environment.Folder(l.Config.Paths.Data), Config: l.Config,
+		Values: l.Values}, nil
 }
 
 // Existing returns the environment of an earlier demo or run.

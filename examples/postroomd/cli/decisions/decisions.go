@@ -65,8 +65,8 @@ func decisionsList() *cobra.Command {
 			t := printer.NewTable(cmd.OutOrStdout(), "ID", "DECIDED", "ACTION", "SURE", "BY", "GATE", "FROM", "SUBJECT")
 			for _, d := range records {
 				v := view.NewDecision(d, names)
-				t.Row(printer.ShortID(v.ID), printer.Minute(v.CreatedAt), v.What(), v.Sure(), v.By(), v.Gate(), printer.Short(v.Sender, 30),
-					printer.Short(v.Subject, 50))
+				t.Row(printer.ShortID(v.ID), printer.Minute(v.CreatedAt), v.What(), v.Sure(), v.By(), v.Gate(),
+					printer.Short(v.Sender, 30), printer.Short(v.Subject, 50))
 			}
 			return t.Flush("no decisions")
 		})
