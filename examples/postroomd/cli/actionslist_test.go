@@ -17,7 +17,7 @@ func TestActionsHaveTimesAndPages(t *testing.T) {
 	require.Equal(t, 0, all.status, all.stderr)
 	require.Regexp(t, `ID +WHEN +ACTION`, all.stdout)
 	require.NotContains(t, all.stdout, "MAILBOX", "there is one")
-	require.Regexp(t, `\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +archive`, all.stdout)
+	require.Regexp(t, `\d{4}-\d\d-\d\d \d\d:\d\d +archive`, all.stdout)
 	require.Empty(t, all.stderr)
 	rows := strings.SplitAfter(all.stdout, "\n")[1:]
 

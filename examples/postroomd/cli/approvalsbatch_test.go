@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 )
 
 func (m *teatime) states() map[postroom.ActionState]int {
@@ -48,7 +49,7 @@ func TestApprovalsAreAnsweredInBatches(t *testing.T) {
 		if args[len(args)-1] == "--yes" {
 			require.Equal(t, "nothing waits that is chosen\n", r.stdout)
 		} else {
-			require.Contains(t, r.stdout, all[0].ID)
+			require.Contains(t, r.stdout, printer.ShortID(all[0].ID))
 		}
 	}
 	require.Equal(t, map[postroom.ActionState]int{postroom.ActionPendingApproval: 5}, m.states(),

@@ -45,7 +45,7 @@ func TestShellsCompleteValues(t *testing.T) {
 
 	mail := mailJSON(t, "--data", dir)
 	require.Contains(t, propose(dir, "mail", "show", ""), mail.Messages[0].ID)
-	waiting := idPattern.FindString(postroomd(t, "approvals", "list", "--data", dir).stdout)
+	waiting := idPattern.FindString(postroomd(t, "approvals", "list", "--json", "--data", dir).stdout)
 	require.Equal(t, []string{waiting}, propose(dir, "approvals", "approve", waiting[:20]))
 	require.NotEmpty(t, propose(dir, "jobs", "show", ""))
 	require.NotEmpty(t, propose(dir, "undo", ""))
