@@ -114,7 +114,10 @@ func (j *jobs) failSend(ctx context.Context, w *queue.Attempt, delivery *outbox.
 	if waits, verdict := outbox.WhileUnclear(w, cause); waits {
 		return verdict
 	}
-	if errors.Is(cause, postroom.ErrHeld) { // it counts no more, begun a day ago, or another reply may have been sent
+	if errors.Is(cause, outbox.ErrReplyUnclear) { // soon it is, mostly
+		return queue.Defer(cause, attempts.Held(w.Job.Interruptions, time.Time{}, time.Time{}))
+	}
+	if errors.Is(cause, postroom.ErrHeld) { // it counts no more, begun a day ago
 		return whileHeld(w.Job.Interruptions, cause)
 	}
 	return j.endAction(ctx, w, a, cause, func(ctx context.Context, tx queue.Tx) error {

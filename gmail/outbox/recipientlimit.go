@@ -94,7 +94,7 @@ func (o *Outbox) checkBegin(ctx context.Context, tx queue.Tx, m *storedMessage, 
 }
 
 // checkReplied refuses a reply to a recipient who has got others. If it is not known of any of them whether it was
-// sent, and each is still being looked for, it returns a [*postroom.HeldError]: perhaps none was.
+// sent, and each is still being looked for, the error is [ErrReplyUnclear]: perhaps none was.
 func (o *Outbox) checkReplied(ctx context.Context, tx queue.Tx, m *storedMessage, email string, replies int) error {
 	var unclear []string
 	err := dbquery.Select(ctx, tx, &unclear, sqlUnclearReplies, m.AccountID, email, m.ActionID,
@@ -113,7 +113,7 @@ func (o *Outbox) checkReplied(ctx context.Context, tx queue.Tx, m *storedMessage
 		}
 	}
 	if looked == replies {
-		return &postroom.HeldError{Reason: "it is not known yet whether an earlier reply to " + email + " was sent"}
+		return fmt.Errorf("%w: %s", ErrReplyUnclear, email)
 	}
 	return refused(m.ActionID, "%s has got an automatic reply within the last %v (%s)", email, o.ReplyInterval,
 		o.name("ReplyInterval"))

@@ -29,6 +29,9 @@ const (
 	askedKept = 30 * 24 * time.Hour
 )
 
+// ErrReplyUnclear is the error of an attempt to send a reply while that of an earlier one may have sent it, or not.
+var ErrReplyUnclear = errors.New("outbox: it is not known yet whether an earlier reply was sent to this recipient")
+
 // ErrRecipientLimit is the error of [Outbox.Reserve] for a message that has to wait for the limit of its recipients.
 var ErrRecipientLimit = errors.New("outbox: a recipient has got as many messages within a day as are allowed")
 

@@ -21,6 +21,7 @@ var whereFound = map[string]string{
 	"VERSION":          "the number of a version of the rules; 'postroomd rules history' lists them",
 	"SESSION":          "the id of a session; 'postroomd rules chat list' lists them",
 	"NUMBER":           "the number of a message in the session; 'postroomd rules chat show SESSION' shows them",
+	"tokens NAME":      "the name of a token; 'postroomd tokens list' lists them",
 	"accounts ADDRESS": "the address of a mailbox; 'postroomd accounts list' lists them",
 	"auth ADDRESS":     "the address of a mailbox that is signed in to; 'postroomd auth list' lists them",
 	"approvals ID":     "the id of an action that waits; 'postroomd approvals list' lists them",

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
-	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
 	"github.com/postroom-go/postroom/queue"
@@ -21,15 +19,18 @@ import (
 // Profiles are for who has asked for them and signed in, on this machine: not for a website whose name leads here.
 func TestProfilesAreForThisMachine(t *testing.T) {
 	get := func(asked bool, address string, as ...*http.Cookie) (status int) {
-		h := &app.App{Env: &environment.Environment{Config: config.Config{App: config.App{Pprof: asked}}},
-			Log: slog.New(slog.DiscardHandler)}
+		env := environment.Demo(environment.Folder(t.TempDir()))
+		env.Config.App.Pprof = asked
+		h, err := app.Open(t.Context(), env)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, h.Close()) })
 		login := queueui.NewLogin("http://localhost/", nil)
 		pages, onClose, err := httpapi.NewHandler(h, login)
 		require.NoError(t, err)
 		t.Cleanup(onClose)
 		signIn := httptest.NewRecorder()
-		pages.ServeHTTP(signIn, httptest.NewRequest(http.MethodGet, login.Address(), nil))
-		r := httptest.NewRequest(http.MethodGet, address, nil)
+		pages.ServeHTTP(signIn, fromHere(login.Address()))
+		r := fromHere(address)
 		if len(as) == 0 {
 			as = signIn.Result().Cookies()
 		}
@@ -51,6 +52,13 @@ func TestProfilesAreForThisMachine(t *testing.T) {
 	}
 }
 
+// fromHere is a request of a program on this machine.
+func fromHere(address string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, address, nil)
+	r.RemoteAddr = "127.0.0.1:50000"
+	return r
+}
+
 // A database that can be read and not be written is not healthy: so is one on a full disk.
 func TestAFullDiskIsNotHealthy(t *testing.T) {
 	h, err := app.Open(t.Context(), environment.Demo(environment.Folder(t.TempDir())))
@@ -61,7 +69,7 @@ func TestAFullDiskIsNotHealthy(t *testing.T) {
 	defer onClose()
 	get := func(path string) (int, string) {
 		answer := httptest.NewRecorder()
-		pages.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://127.0.0.1:17800"+path, nil))
+		pages.ServeHTTP(answer, fromHere("http://127.0.0.1:17800"+path))
 		return answer.Code, answer.Body.String()
 	}
 	for range 2 {
@@ -96,7 +104,7 @@ func TestALostGrantIsSaid(t *testing.T) {
 	defer onClose()
 	get := func(path string) (int, string) {
 		answer := httptest.NewRecorder()
-		pages.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://127.0.0.1:17800"+path, nil))
+		pages.ServeHTTP(answer, fromHere("http://127.0.0.1:17800"+path))
 		return answer.Code, answer.Body.String()
 	}
 	_, before := get("/readyz")

@@ -18,7 +18,7 @@ func TestListenAtAllAddresses(t *testing.T) {
 	where := []string{"--config", configure(t, server, ""), "--data", dir, "--set", "app.listen=0.0.0.0"}
 	r := postroomd(t, append([]string{"run", "--once"}, where...)...)
 	require.Equal(t, exitUsage, r.status)
-	require.Contains(t, r.stderr, "other machines reach 0.0.0.0, and nothing asks them for a token")
+	require.Contains(t, r.stderr, "other machines reach 0.0.0.0, and nothing asks who they are")
 
 	running := start(t, append(where, "--set", "api.token="+secret(t, apiSecret))...)
 	running.ready()

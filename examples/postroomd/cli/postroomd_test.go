@@ -336,7 +336,7 @@ func TestOneWorksAtATime(t *testing.T) {
 func TestApprovalThatWasInterruptedGoesOn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
-	id := idPattern.FindString(postroomd(t, "approvals", "list", "--data", dir).stdout)
+	id := idPattern.FindString(postroomd(t, "approvals", "list", "--json", "--data", dir).stdout)
 	h, err := app.Open(t.Context(), environment.Demo(environment.Folder(dir)))
 	require.NoError(t, err)
 	require.NoError(t, h.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {

@@ -263,7 +263,7 @@ func TestRulesCheckFindsWhatCannotBeDone(t *testing.T) {
 		"{action: snooze, parameters: {until: 2020-01-01T00:00:00Z}}":                         "action snooze: 2020-01-01T00:00:00Z is not in the future",
 		"{action: snooze, parameters: {until: 2099-01-01T00:00:00Z}}":                         "action snooze: 2099-01-01T00:00:00Z is more than 365 days ahead",
 		"{action: snooze, parameters: {amount: 366, units: days}}":                            "366 days is not a time within 1 minute and 365 days",
-		"{action: snooze, parameters: {until: 2020-01-01T00:00:00Z, amount: 3, units: days}}": `either "until" or "amount" with "units"`,
+		"{action: snooze, parameters: {until: 2020-01-01T00:00:00Z, amount: 3, units: days}}": `one of "when", "until", and "amount" with "units"`,
 	} {
 		path := writeFile(t, "rules.yaml", "rules:\n  - name: one\n    condition: {type: starred}\n    actions:\n      - "+
 			written+"\n")

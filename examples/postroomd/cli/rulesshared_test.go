@@ -121,7 +121,7 @@ func (s *sharedDesk) stir(rule webapi.Rule) (stop func()) {
 	ended := make(chan error)
 	go func() {
 		var err error
-		for n := 0; err == nil && n < 500 && ctx.Err() == nil; n++ { // each makes a version
+		for n := 0; err == nil && n < 300 && ctx.Err() == nil; n++ { // each makes a version
 			_, err = callAt(ctx, s.daemons[n%len(s.daemons)], "PATCH", "rules/"+rule.ID, fmt.Sprintf(`{"priority": %d}`, 1000+n))
 		}
 		if ctx.Err() != nil {

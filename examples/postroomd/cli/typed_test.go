@@ -104,7 +104,7 @@ func TestAMistypedFlagIsNamed(t *testing.T) {
 		"--state done: the states are queued, executing, completed, failed, canceled, rejected, pending_approval":    {"actions", "--state", "done"},
 		"--until soon: write a whole number from 1 and a unit m, h, d or w, as 24h or 7d, of at most ten years":      {"decisions", "list", "--until", "soon"},
 		"--type archiv: did you mean archive?":                                                                       {"actions", "--type", "archiv"},
-		"--source rule: the sources are deterministic, llm, none":                                                    {"decisions", "list", "--source", "rule"},
+		"--source rule: the sources are deterministic, llm, host, none":                                              {"decisions", "list", "--source", "rule"},
 		"--limit needs a value: how many, 1 to 100":                                                                  {"actions", "--limit"},
 		"--limit is empty; it must be a whole number within 1 and 100":                                               {"actions", "--limit="},
 		`unknown command "acounts" for "postroomd"; did you mean accounts?; see postroomd --help`:                    {"acounts", "--florp"},

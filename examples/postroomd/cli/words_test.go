@@ -112,7 +112,7 @@ func TestAnUndoThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
 	m := newTeatime(t, "{action: archive}", "", letterNamed(1))
 	runOnce(t, m.where...)
-	action := idPattern.FindString(m.postroomd("actions").stdout)
+	action := m.actions()[0].ID
 	r := start(t, m.where...)
 	r.ready()
 	for _, method := range []gmailtest.Method{gmailtest.MessagesGet, gmailtest.MessagesModify} {
