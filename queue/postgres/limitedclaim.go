@@ -144,7 +144,10 @@ func (c *limitedClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	if n := len(places); len(names) > 1 && n >= 10 && n < c.req.Limit {
 		c.keys.until(places[n-1].at) // of each type the first ten have been read, at least
 	}
-	places = slices.Concat(places, held, c.keys.have(lanes, c.capacities(), c.req.Limit))
+	open := c.capacities()
+	// What looks held is sought before the limits of types are known.
+	held = slices.DeleteFunc(held, func(p place) bool { return open[p.jobType] == 0 })
+	places = slices.Concat(places, held, c.keys.have(lanes, open, c.req.Limit))
 	slices.SortFunc(places, comparePlaces)
 	return places, nil
 }
