@@ -304,7 +304,8 @@ WHERE held.free IS NOT TRUE`
 
 	claimHeld = claimSet + `ARRAY(` + firstBytes + `
     SELECT found.ctid AS place, ` + payloadSize + ` AS size` + stillHeld + `
-      AND ` + noLimits + skipLockedFound + `) AS locked) AS sized
+      AND ` + noLimits + `
+    LIMIT $6` + skipLockedFound + `) AS locked) AS sized
     WHERE before < $5 OR $5 = 0))`
 
 	// The same for claims that have limits to keep; $1 is the worker, as there.

@@ -63,7 +63,8 @@ const asksOnceIn = 16
 
 func (db *engine) asksForHeld() bool { return db.claims.Add(1)%asksOnceIn == 0 }
 
-// lookForHeld returns the jobs of the request that have looked held for long, no more of a type than it has capacity.
+// lookForHeld returns the jobs of the request that have looked held for long, of each type as many as may be claimed of
+// it: those of types that are closed, or that others hold, must not take the place of those of other types.
 func (db *engine) lookForHeld(ctx context.Context, req driver.ClaimRequest) (long heldColumns, err error) {
 	names, capacities := columns(req.Types)
 	var looked []heldJob
@@ -75,10 +76,10 @@ func (db *engine) lookForHeld(ctx context.Context, req driver.ClaimRequest) (lon
 	}
 	left := make(map[string]int, len(names))
 	for i, name := range names {
-		left[name] = capacities[i]
+		left[name] = min(capacities[i], req.Limit)
 	}
 	for _, job := range db.held.seen(names, looked, time.Now()) {
-		if left[job.jobType] > 0 && len(long.ids) < req.Limit {
+		if left[job.jobType] > 0 {
 			left[job.jobType]--
 			long.ids, long.holders = append(long.ids, job.id), append(long.holders, job.holder)
 		}
@@ -106,7 +107,8 @@ func (db *engine) takeHeld(
 		if err := later(ctx, tx, jobsql.EnsureWorker, req.WorkerID, req.Now); err != nil {
 			return err
 		}
-		return laterJobs(ctx, tx, &jobs, claimHeldJobs, req.WorkerID, req.Now, long.ids, long.holders, req.Bytes)
+		return laterJobs(ctx, tx, &jobs, claimHeldJobs, req.WorkerID, req.Now, long.ids, long.holders, req.Bytes,
+			req.Limit)
 	})
 	order(jobs)
 	return jobs, err
