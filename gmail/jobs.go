@@ -239,7 +239,7 @@ const wakeAttempts = 1000
 
 // job makes the job. Its tags find the wake-ups of a message and, if a reply wakes it as well, those of a thread.
 func (p UnsnoozePayload) job(at time.Time, threadID string, onReply bool) queue.NewJob {
-	tags := []string{messageTag(p.MessageID)}
+	tags := []string{attempts.MessageTag(p.MessageID)}
 	if onReply {
 		tags = append(tags, replyTag(threadID))
 	}
@@ -253,7 +253,6 @@ func wakeKey(accountID, actionID string) string {
 	return fmt.Sprintf("%s:%s:%s", JobUnsnooze, accountID, actionID)
 }
 
-func messageTag(messageID string) string      { return "message:" + messageID }
 func replyTag(providerThreadID string) string { return "reply:" + providerThreadID }
 
 // An IndexPayload names the account whose messages to index.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/internal/worldtest"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -102,4 +103,44 @@ func (w *world) work(log *slog.Logger) (stop func()) {
 		cancel()
 		require.NoError(w.t, <-ended)
 	}
+}
+
+// TestOnlyWhatHasWaitedIsHastened: the wake-ups and undos of the message that wait for its turn, and no wake-up whose
+// time has not come.
+func TestOnlyWhatHasWaitedIsHastened(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		message, _ := w.known("INBOX", "UNREAD")
+		later := time.Now().Add(time.Hour)
+		wakeUp := func(messageID, snoozeID string) queue.NewJob {
+			return NewUnsnoozeJob(UnsnoozePayload{AccountID: w.account, MessageID: messageID, ActionID: snoozeID}, later)
+		}
+		due := func(job queue.NewJob, interruptions int) func() bool {
+			enqueued, err := w.queue.Enqueue(t.Context(), job)
+			require.NoError(t, err)
+			w.exec("UPDATE jobs SET interruptions = $1 WHERE id = $2", interruptions, enqueued.ID)
+			return func() bool {
+				now, err := w.queue.Job(t.Context(), enqueued.ID)
+				require.NoError(t, err)
+				return now.NotBefore.Before(later.Add(-time.Minute))
+			}
+		}
+		undoes := queue.NewJob{Type: attempts.Undo, Payload: []byte(`{}`),
+			Options: queue.Options{NotBefore: later, Tags: []string{attempts.MessageTag(message)}}}
+		waits, undo, sleeps := due(wakeUp(message, "a"), 300), due(undoes, 300), due(wakeUp(message, "b"), 0)
+		other := due(wakeUp("another", "c"), 300)
+
+		read := w.queued(postroom.Action{MessageID: message, Type: postroom.MarkRead})
+		events, err := w.queue.Subscribe(queue.EventFilter{Types: []string{string(JobAction)}})
+		require.NoError(t, err)
+		defer events.Close()
+		stop := w.work(slog.New(slog.DiscardHandler))
+		_, err = w.queue.Enqueue(t.Context(), NewActionJob(w.account, read))
+		require.NoError(t, err)
+		next(t, events, queue.EventCompleted)
+		stop()
+		require.True(t, waits())
+		require.True(t, undo())
+		require.False(t, sleeps())
+		require.False(t, other())
+	})
 }

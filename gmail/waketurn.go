@@ -1,7 +1,6 @@
 package gmail
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +50,7 @@ func (j *jobs) startWakeUp(ctx context.Context, w *queue.Work[UnsnoozePayload]) 
 	case err != nil:
 		return sleep, err
 	case !ended:
-		return sleep, queue.Defer(attempts.InTurn(busy), attempts.Busy(w.Job.Interruptions))
+		return sleep, queue.Defer(attempts.InTurn(busy), attempts.Turn(w.Job.Interruptions))
 	case snooze == nil:
 		return sleep, nil
 	}
@@ -113,11 +112,16 @@ func putOff(ctx context.Context, w *queue.Work[UnsnoozePayload], later []string)
 }
 
 // stopWakeUp gives the turn back, and returns the cause. If that fails, so does the attempt, since a job that waits
-// for long must not keep the turn.
+// for long must not keep the turn. Other wake-ups are not hastened: two that are put off would hasten each other.
 func (j *jobs) stopWakeUp(ctx context.Context, w *queue.Work[UnsnoozePayload], cause error) error {
-	return cmp.Or(w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return j.Ledger.StopWakeUp(ctx, tx, w.Payload.ActionID, w.Job.ID)
-	}), cause)
+	})
+	if err != nil {
+		return err
+	}
+	j.hasten(ctx, w.Attempt, w.Payload.AccountID, w.Payload.MessageID, attempts.Undo)
+	return cause
 }
 
 // wakeFailed returns what the handler returns for an error of Gmail. Unless certainly no attempt of the turn has

@@ -15,8 +15,8 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// JobAction undoes one action. Enqueue it with [Undoer.Request].
-const JobAction queue.Type[ActionPayload] = "undo.action"
+// JobAction, "undo.action", undoes one action. Enqueue it with [Undoer.Request].
+const JobAction queue.Type[ActionPayload] = attempts.Undo
 
 // An ActionPayload names the action that a [JobAction] undoes.
 type ActionPayload struct {
@@ -26,7 +26,8 @@ type ActionPayload struct {
 
 // newJob has a key that is free again once the job has finished: a failed undo can be requested again.
 func (u *Undoer) newJob(original postroom.Action) queue.NewJob {
-	options := &queue.Options{Key: queue.WhileUnfinished(jobKey(original)), MaxAttempts: attempts.Unattended}
+	options := &queue.Options{Key: queue.WhileUnfinished(jobKey(original)), MaxAttempts: attempts.Unattended,
+		Tags: []string{attempts.MessageTag(original.MessageID)}}
 	if limiter, ok := u.mailbox.(Limiter); ok {
 		options.LimitKey = limiter.LimitKey(original.AccountID)
 	}
@@ -51,10 +52,28 @@ func (u *Undoer) handle(ctx context.Context, w *queue.Work[ActionPayload]) error
 	if byHost(original) {
 		restore = u.restoreByHost
 	}
-	if err := restore(ctx, w, original, undo); err != nil {
-		return u.failed(ctx, w, undo.ID, err)
+	if err = restore(ctx, w, original, undo); err != nil {
+		err = u.failed(ctx, w, undo.ID, err)
 	}
-	return nil
+	if err == nil || w.Ends(err) {
+		u.hastenNext(ctx, w.Attempt, original)
+	}
+	return err
+}
+
+// hastenNext makes the jobs due that have waited for the end of the undo. If that fails, they run a little later.
+func (u *Undoer) hastenNext(ctx context.Context, w *queue.Attempt, original postroom.Action) {
+	hastener, ok := u.mailbox.(Hastener)
+	if !ok {
+		return
+	}
+	queued, err := u.ledger.Queued(ctx, original.AccountID, original.MessageID)
+	if err == nil {
+		err = hastener.Hasten(ctx, u.queue, original.AccountID, original.MessageID, queued)
+	}
+	if err != nil {
+		w.Logger().DebugContext(ctx, "the next action of the message is not hastened", "error", err)
+	}
 }
 
 // original repeats the checks of [Undoer.Request]: the state may have changed since, and jobs can be enqueued by hand.
@@ -123,7 +142,7 @@ func inTheWay(err error, interruptions int) (holder postroom.BusyError, verdict 
 	var busy *postroom.BusyError
 	switch {
 	case errors.As(err, &busy):
-		return *busy, queue.Defer(attempts.InTurn(err), attempts.Busy(interruptions))
+		return *busy, queue.Defer(attempts.InTurn(err), attempts.Turn(interruptions))
 	case errors.As(err, &taken) && taken.Undo.State == postroom.ActionExecuting:
 		return postroom.BusyError{ActionID: taken.Undo.ID, JobID: taken.Undo.JobID}, queue.Fatal(err)
 	case errors.As(err, &taken):

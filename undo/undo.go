@@ -76,6 +76,13 @@ type Limiter interface {
 	LimitKey(accountID string) string
 }
 
+// A Hastener is a [Mailbox] that knows the jobs that wait until another action of their message has ended. Without it
+// they notice the end of an undo a little later.
+type Hastener interface {
+	// Hasten makes those jobs of the message due: the queued actions with the given ids, and what else waits.
+	Hasten(ctx context.Context, q *queue.Queue, accountID, messageID string, queued []string) error
+}
+
 // An Ender is a [Mailbox] that finds out what became of an action whose job has ended without it, such as one that
 // may have sent a message. Without it such an action has failed.
 type Ender interface {

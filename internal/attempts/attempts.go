@@ -31,15 +31,17 @@ func Busy(interruptions int) time.Duration {
 	return min(firstWait<<min(interruptions, 16), lastWait)
 }
 
-// The bounds of [Turn].
+// The bounds of [Turn]. With the queue's default budget, a job waits for half a year.
 const (
 	firstTurn             = 50 * time.Millisecond
 	usualTurn, usualTurns = time.Second, 30
 	lateTurn, lateTurns   = 5 * time.Second, 100
+	longTurn, longTurns   = lastHold, 800 // a week
 )
 
-// Turn returns how long a job waits for another of its message, which hastens it when it ends: the wait is for a
-// process that has died before it could. At first it is brief, since a job that was about to wait is not hastened.
+// Turn returns how long a job waits for another of its message. Most that end hasten it then: the wait is for one that
+// could not, such as one that a person has canceled, or whose process has died. At first it is brief, since a job that
+// was about to wait is not hastened.
 func Turn(interruptions int) time.Duration {
 	switch {
 	case interruptions == 0:
@@ -48,9 +50,17 @@ func Turn(interruptions int) time.Duration {
 		return usualTurn
 	case interruptions < lateTurns:
 		return lateTurn
+	case interruptions < longTurns:
+		return longTurn
 	}
-	return Held(interruptions, time.Time{}, time.Time{})
+	return longerHold
 }
+
+// Undo is the type of the jobs that undo actions.
+const Undo = "undo.action"
+
+// MessageTag is the tag of the wake-ups and the undos of a message, by which they are found.
+func MessageTag(messageID string) string { return "message:" + messageID }
 
 // InTurn marks the error of a job that waits for another of its message. That is usual, and nobody needs to read it
 // in the log.

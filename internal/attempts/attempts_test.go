@@ -55,3 +55,17 @@ func TestLooksLast(t *testing.T) {
 	require.Equal(t, 24*time.Hour, last)
 	require.Equal(t, first, Look(first, -time.Minute), "the attempt is not over")
 }
+
+// Who waits for its turn notices within a quarter of an hour that it may go on, for a week, and lasts much longer.
+func TestTurnLasts(t *testing.T) {
+	var lasts, last time.Duration
+	for n := range 1000 {
+		wait := Turn(n)
+		require.GreaterOrEqual(t, wait, last)
+		if lasts < 7*24*time.Hour {
+			require.LessOrEqual(t, wait, 15*time.Minute)
+		}
+		lasts, last = lasts+wait, wait
+	}
+	require.Greater(t, lasts, 180*24*time.Hour)
+}
