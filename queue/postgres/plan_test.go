@@ -59,3 +59,10 @@ func TestClaimsOfManyTypesLockWhatTheyHaveJustSeen(t *testing.T) {
 	require.Regexp(t, `LockRows .*\n *->  Nested Loop .*\n *->  Subquery Scan on chosen`, plan)
 	require.Regexp(t, `Tid Scan on jobs found .*\n *TID Cond: \(ctid = chosen.place\)`, plan)
 }
+
+// A job is hastened by its id: the index of scheduled jobs, which looks small while there are few, may have millions.
+func TestAJobIsHastenedByItsID(t *testing.T) {
+	db := openQueue(t)
+	plan := explained(t, db, postgres.Planned["hastenJob"], "now(), 'id'")
+	require.Contains(t, plan, "jobs_pkey")
+}

@@ -193,14 +193,15 @@ SET state = 'queued',
   finished_at = NULL
 WHERE id = $2`
 
+	// So that the planner takes no index of scheduled jobs for that of the ids.
 	hastenJob = `
 UPDATE jobs
 SET hold = CASE WHEN limit_key IS NULL THEN ` + jobsql.None + ` ELSE ` + jobsql.Limited + ` END,
   not_before = $1,
   updated_at = $1
 WHERE id = $2
-  AND state = 'queued'
-  AND hold = ` + jobsql.Scheduled + `
+  AND state IS NOT DISTINCT FROM 'queued'
+  AND hold IS NOT DISTINCT FROM ` + jobsql.Scheduled + `
 RETURNING COALESCE(limit_key, '')`
 
 	notify = `SELECT pg_notify('` + channel + `', $1)`
