@@ -17,8 +17,9 @@ import (
 var ErrMoving = errors.New("another move from the old database is running")
 
 const (
-	// moverPrefix begins the ids of the workers that are calls of [Move].
-	moverPrefix = "move-"
+	// moverPrefix begins the ids of the workers that are calls of [Move]. Those of others begin with the name of a host,
+	// which has no colon.
+	moverPrefix = "move:"
 	// moveBeat is how often a call shows that it is running, and moveLease how long one may show nothing before another
 	// takes it for dead.
 	moveBeat  = time.Second

@@ -25,7 +25,7 @@ func TestMoveGoesOnAfterACallThatHasDied(t *testing.T) {
 		require.NoError(t, queue.Migrate(t.Context(), to))
 		old := on(t, from, nil)
 		enqueue(t, old, nil)
-		_, err = from.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "move-dead", First: true,
+		_, err = from.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "move:dead", First: true,
 			Now: time.Now()})
 		require.NoError(t, err)
 		began := time.Now()
@@ -53,6 +53,30 @@ func TestMoveGoesOnAfterACallThatHasDied(t *testing.T) {
 		}
 		require.ErrorIs(t, <-ended, queueadmin.ErrMoving)
 		require.NoError(t, running[0].Complete(t.Context(), nil))
+		require.NoError(t, from.Close())
+		require.NoError(t, to.Close())
+	})
+}
+
+// A process on a host whose name begins with "move-" is none of Move.
+func TestMoveTakesNoWorkerForACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, err := sqlite.OpenMemory(t.Context())
+		require.NoError(t, err)
+		to, err := sqlite.OpenMemory(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, queue.Migrate(t.Context(), from))
+		require.NoError(t, queue.Migrate(t.Context(), to))
+		_, err = from.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "move-host-1-0a1b2c3d", First: true,
+			Now: time.Now()})
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = queueadmin.Move(t.Context(), from, to, nil)
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), time.Second)
+		workers, err := from.Driver().Workers(t.Context())
+		require.NoError(t, err)
+		require.Len(t, workers, 1)
 		require.NoError(t, from.Close())
 		require.NoError(t, to.Close())
 	})
