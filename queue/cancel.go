@@ -74,13 +74,17 @@ func (q *Queue) recordCanceled(ctx context.Context, tx *driver.WriteTx, ids []st
 	if len(ids) == 0 || !q.observed(ctx) {
 		return nil
 	}
-	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-	events := make([]Event, len(jobs))
-	for i := range jobs {
-		events[i] = Event{Kind: EventCanceled, JobID: jobs[i].ID, JobType: jobs[i].Type, Attempt: jobs[i].Attempt}
+	events := make([]Event, 0, len(ids))
+	for some := range slices.Chunk(ids, readBatch) {
+		jobs, err := q.driver.ReadJobs(ctx, tx, some)
+		if err != nil {
+			return err
+		}
+		for i := range jobs {
+			events = append(events, Event{
+				Kind: EventCanceled, JobID: jobs[i].ID, JobType: jobs[i].Type, Attempt: jobs[i].Attempt,
+			})
+		}
 	}
 	return q.record(ctx, tx, events...)
 }
@@ -93,6 +97,8 @@ func passedBy(err error) bool {
 const (
 	// cancelBatch is how many jobs one transaction cancels.
 	cancelBatch = 1000
+	// readBatch is how many of them are in memory at a time: each may have a payload of a megabyte.
+	readBatch = 20
 	// listedBatch is how many ids are listed at a time. A listing reads all jobs of a state, since no index has them in
 	// the order of their ids.
 	listedBatch = 200_000

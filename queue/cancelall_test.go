@@ -75,3 +75,42 @@ func TestCancelAllLeavesWhatHasBegunSince(t *testing.T) {
 	require.Equal(t, queue.StateRunning, job(t, q, first).State)
 	require.Equal(t, queue.StateCanceled, job(t, q, second).State)
 }
+
+// A wholeReader keeps how many jobs were read at once, with their payloads.
+type wholeReader struct {
+	driver.Driver
+	most int
+}
+
+func (r *wholeReader) Unwrap() driver.Driver { return r.Driver }
+
+func (r *wholeReader) ReadJobs(ctx context.Context, tx *driver.WriteTx, ids []string) ([]driver.Job, error) {
+	r.most = max(r.most, len(ids))
+	return r.Driver.ReadJobs(ctx, tx, ids)
+}
+
+// To tell of what it cancels, CancelAll has few jobs in memory at a time.
+func TestCancelAllReadsFewJobsAtATime(t *testing.T) {
+	q := queuetest.New(t)
+	jobs := make([]queue.NewJob, 50)
+	for i := range jobs {
+		jobs[i] = ping.New(i, nil)
+	}
+	_, err := q.EnqueueMany(t.Context(), jobs)
+	require.NoError(t, err)
+	reader := &wholeReader{Driver: q.DB().Driver()}
+	observed := on(t, reader, nil)
+	events, err := observed.Subscribe(queue.EventFilter{})
+	require.NoError(t, err)
+	defer events.Close()
+	n, err := observed.CancelAll(t.Context(), queue.Filter{All: true})
+	require.NoError(t, err)
+	require.Equal(t, len(jobs), n)
+	require.LessOrEqual(t, reader.most, 20)
+	for range jobs {
+		event, err := events.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, queue.EventCanceled, event.Kind)
+		require.Equal(t, string(ping), event.JobType)
+	}
+}
