@@ -29,7 +29,7 @@ const (
 func isMover(worker driver.Worker) bool { return strings.HasPrefix(worker.ID, moverPrefix) }
 
 // enter registers the call in the old database, as a worker without jobs, unless another one is running there. The
-// context that it returns is done with [ErrMoving] if others have taken the call for dead. The caller calls leave at
+// context that it returns is done with [ErrMoving] if another has taken this one for dead. The caller calls leave at
 // the end. A call that has died leaves its worker behind, which the next call or a dispatcher removes.
 func (m *mover) enter(ctx context.Context) (working context.Context, leave func(), err error) {
 	m.id = moverPrefix + uuid.NewString()
@@ -57,12 +57,31 @@ func (m *mover) beat(ctx context.Context, first bool) (alive bool, err error) {
 		Now: driver.Now(m.from.Driver)})
 }
 
+// beatUntilDone keeps the call registered. Not only another call removes it: a dispatcher does that is exclusive, or
+// whose lease is shorter than a beat.
 func (m *mover) beatUntilDone(ctx context.Context, cancel context.CancelCauseFunc) {
-	for sleep(ctx, moveBeat) {
+	for lost := false; sleep(ctx, moveBeat); {
 		if alive, err := m.beat(ctx, false); err == nil && !alive {
-			cancel(ErrMoving)
+			lost = true
+		}
+		if !lost {
+			continue
+		}
+		if others, err := m.returnAmong(ctx); err == nil {
+			lost = false
+			if len(others) > 0 {
+				cancel(ErrMoving)
+			}
 		}
 	}
+}
+
+// returnAmong registers the call again, and returns the others that have begun meanwhile.
+func (m *mover) returnAmong(ctx context.Context) ([]driver.Worker, error) {
+	if _, err := m.beat(ctx, true); err != nil {
+		return nil, err
+	}
+	return m.others(ctx)
 }
 
 // refuseOthers returns [ErrMoving] if a call that was there before this one is alive, and removes those that are not.

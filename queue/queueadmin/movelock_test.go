@@ -14,7 +14,7 @@ import (
 )
 
 // What a call has left behind whose process has died delays the next one, and no more. A call that is alive and was
-// taken for dead ends.
+// taken for dead goes on, unless another has begun.
 func TestMoveGoesOnAfterACallThatHasDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, err := sqlite.OpenMemory(t.Context())
@@ -45,12 +45,21 @@ func TestMoveGoesOnAfterACallThatHasDied(t *testing.T) {
 			_, err := queueadmin.Move(t.Context(), from, to, nil)
 			ended <- err
 		}()
-		time.Sleep(time.Minute) // it waits for the job
-		workers, err = from.Driver().Workers(t.Context())
-		require.NoError(t, err)
-		for _, w := range workers {
-			require.NoError(t, from.Driver().RemoveWorker(t.Context(), w.ID))
+		removeAll := func() {
+			t.Helper()
+			time.Sleep(time.Minute) // it waits for the job
+			workers, err := from.Driver().Workers(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, ended)
+			for _, w := range workers {
+				require.NoError(t, from.Driver().RemoveWorker(t.Context(), w.ID))
+			}
 		}
+		removeAll()
+		removeAll()
+		_, err = from.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "move:later", First: true,
+			Now: time.Now()})
+		require.NoError(t, err)
 		require.ErrorIs(t, <-ended, queueadmin.ErrMoving)
 		require.NoError(t, running[0].Complete(t.Context(), nil))
 		require.NoError(t, from.Close())
