@@ -199,7 +199,7 @@ func (e *explainer) workers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	workers = slices.DeleteFunc(workers, func(w driver.Worker) bool { return w.Beat < 0 })
+	workers = slices.DeleteFunc(workers, func(w driver.Worker) bool { return w.Beat < 0 || isMover(w) })
 	if len(workers) == 0 {
 		e.addf(CauseNoWorker, time.Time{},
 			"no process is registered that runs jobs: start a Dispatcher on this database")

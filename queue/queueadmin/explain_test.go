@@ -160,15 +160,19 @@ func TestExplainMissesWorkers(t *testing.T) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		q := on(t, db, nil)
 		id := enqueue(t, q, nil)
-		require.Equal(t, []queueadmin.Cause{queueadmin.CauseNoWorker}, causes(explain(t, q, id)))
-		_, err := db.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true,
-			Types: []string{"other"}, Now: time.Now()})
-		require.NoError(t, err)
+		register := func(workerID string, types ...string) {
+			_, err := db.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: workerID, First: true,
+				Types: types, Now: time.Now()})
+			require.NoError(t, err)
+		}
+		register("move:1")
+		require.Equal(t, []queueadmin.Cause{queueadmin.CauseNoWorker}, causes(explain(t, q, id)), "a move runs no jobs")
+		register("w", "other")
 		e := explain(t, q, id)
 		require.Equal(t, []queueadmin.Cause{queueadmin.CauseUnhandled}, causes(e))
 		require.Contains(t, e.String(), "1 processes run jobs, and none of them has a handler for ping")
 
-		_, err = queueadmin.Explain(t.Context(), q, "none")
+		_, err := queueadmin.Explain(t.Context(), q, "none")
 		require.ErrorIs(t, err, queue.ErrJobNotFound)
 	})
 }
