@@ -86,6 +86,11 @@ func (v *Approval) Print(out io.Writer) error {
 		f.Add("warning", AlteredNote)
 	}
 	f.Add("action", app.Describe(w.Action, v.names))
+	if v.preview == nil {
+		for _, p := range given(w.Action.Parameters, true) {
+			f.Add("  "+p.Name, p.Value)
+		}
+	}
 	f.Add("decided by", DecidedBy(w.Decision.Decision))
 	f.Add("because", w.Decision.Decision.Rationale)
 	f.Add("waits because", strings.Join(reasons.Plain(w.Approval.Reasons), "; "))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -38,4 +39,16 @@ func TestAnExcerptIsBounded(t *testing.T) {
 	long := newAboutMail(&postroom.Message{BodyPlain: strings.Repeat("x", 10_000)})
 	require.Len(t, []rune(long.Excerpt), excerptWidth)
 	require.False(t, long.Whole)
+}
+
+// Who is asked about a snooze sees until when.
+func TestASnoozeInWords(t *testing.T) {
+	for words, p := range map[string]postroom.Parameters{
+		"snooze until " + printer.Minute(at): {"until": at.Format(time.RFC3339)},
+		"snooze until tomorrow 9:30":         {"when": "tomorrow 9:30"},
+		"snooze for 2 weeks":                 {"when": "in 2 weeks"},
+		"snooze for 3 days":                  {"amount": 3.0, "units": "days"},
+	} {
+		require.Equal(t, words, InWords(postroom.Action{Type: postroom.Snooze, Parameters: p}, nil))
+	}
 }

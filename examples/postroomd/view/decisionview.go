@@ -115,18 +115,28 @@ func describeUndo(a postroom.Action, names app.LabelNames) string {
 	}
 }
 
+// A Given is a parameter of an action, with its value as JSON.
+type Given struct{ Name, Value string }
+
+// given lists the parameters by name, without the label if that is shown otherwise.
+func given(p postroom.Parameters, labelShown bool) (list []Given) {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if name == postroom.ParamLabel && labelShown {
+			continue
+		}
+		if value, err := json.Marshal(p[name]); err == nil {
+			list = append(list, Given{name, string(value)})
+		}
+	}
+	return list
+}
+
 // Print prints the decision for people.
 func (v *WholeDecision) Print(r *printer.Report) {
 	r.Heading("What was decided, " + printer.Clock(v.CreatedAt))
 	r.Add("action", v.What())
-	for _, name := range slices.Sorted(maps.Keys(v.Parameters)) {
-		if name == postroom.ParamLabel && v.Label != "" {
-			continue
-		}
-		value, err := json.Marshal(v.Parameters[name])
-		if err == nil {
-			r.Add("  "+name, string(value))
-		}
+	for _, p := range given(v.Parameters, v.Label != "") {
+		r.Add("  "+p.Name, p.Value)
 	}
 	r.Add("by", v.By())
 	r.Add("sure", v.Sure())

@@ -2,11 +2,13 @@ package view
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -60,6 +62,10 @@ func inWords(a postroom.Action, names app.LabelNames) (do, done string) {
 		label = "of its own"
 	}
 	do, done = strings.ReplaceAll(verb.do, "%s", label), strings.ReplaceAll(verb.done, "%s", label)
+	if t == postroom.Snooze {
+		until := snoozeTime(a.Parameters)
+		do, done = do+until, done+until
+	}
 	switch {
 	case safety.IsUndo(a.Type):
 		return "take back: " + do, "Took back: " + do
@@ -67,6 +73,24 @@ func inWords(a postroom.Action, names app.LabelNames) (do, done string) {
 		return "do again: " + do, "Did again: " + do
 	}
 	return do, done
+}
+
+// snoozeTime says until when a message is snoozed, as after "snooze".
+func snoozeTime(p postroom.Parameters) string {
+	if until, ok := p.Time("until"); ok {
+		return " until " + printer.Minute(until)
+	}
+	if when, ok := p.Text("when"); ok {
+		if after, ok := strings.CutPrefix(when, "in "); ok {
+			return " for " + after
+		}
+		return " until " + when
+	}
+	amount, _ := p.Integer("amount")
+	if units, ok := p.Text("units"); ok {
+		return fmt.Sprintf(" for %d %s", amount, units)
+	}
+	return ""
 }
 
 // KindWords are the words for actions of the kind, whatever their label.

@@ -28,6 +28,7 @@ type WholeRequest struct {
 	Mail     *WholeMail   `json:"mail,omitempty"`   // nil: the message is no longer here
 	Change   *LabelChange `json:"change,omitempty"` // nil: it changes no labels, or nobody knows which
 	Forever  bool         `json:"forever"`          // it cannot be taken back
+	Given    []Given      `json:"-"`                // the parameters of what sends nothing, but for the label
 
 	Sends      *webapi.OutgoingMessage `json:"message,omitempty"`  // nil: it sends nothing
 	HTML       SentHTML                `json:"html,omitzero"`      // of what it sends
@@ -84,6 +85,9 @@ func NewWholeRequest(ctx context.Context, h *app.App, actionID string) (*WholeRe
 		return nil, err
 	}
 	v.Request, v.Decision = NewRequest(h, w, names, mailboxes, time.Now()), NewDecision(w.Decision, names)
+	if v.Sends == nil {
+		v.Given = given(action.Parameters, true)
+	}
 	kind, known := h.Ledger.Kinds().Kind(action.Type)
 	v.Forever = known && !kind.Reversible()
 	m, err := h.Mail.Message(ctx, action.AccountID, action.MessageID)

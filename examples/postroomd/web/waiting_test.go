@@ -184,6 +184,22 @@ func TestARequestShowsTheLabels(t *testing.T) {
 	require.Contains(t, w.get("waiting/"+archive.ID).body, "Takes off INBOX.")
 }
 
+// A person who is asked to snooze sees until when, in the question and among the parameters.
+func TestARequestToSnoozeShowsTheTime(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`
+rules:
+  - name: Later
+    condition: {type: header_present, header: From}
+    action: snooze
+    parameters: {amount: 365, units: days, wake_on_reply: true}
+`), 0o600))
+	w := newWorldBy(t, file, "snooze")
+	page := w.get("waiting/" + w.waiting(safety.Filter{Rule: "Later"})[0].Action.ID).body
+	require.Contains(t, page, "May it snooze for 365 days?")
+	require.Contains(t, page, "wake_on_reply")
+}
+
 // An expired request is asked again, and an altered one can only be rejected.
 func TestWhatIsExpiredOrAltered(t *testing.T) {
 	w := newAskingWorld(t)
