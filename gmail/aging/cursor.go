@@ -15,15 +15,17 @@ import (
 
 const (
 	sqlCursors = `
-SELECT rule_id, ordinal, rule_version, asked_until
+SELECT rule_id, ordinal, rule_version, age_seconds, asked_until
 FROM rule_ages
 WHERE account_id = $1`
 
 	sqlSaveCursor = `
-INSERT INTO rule_ages (account_id, rule_id, ordinal, rule_version, asked_until, messages, actions, left_alone, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO rule_ages (account_id, rule_id, ordinal, rule_version, age_seconds, asked_until,
+  messages, actions, left_alone, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (account_id, rule_id, ordinal) DO UPDATE SET
   rule_version = excluded.rule_version,
+  age_seconds = excluded.age_seconds,
   asked_until = excluded.asked_until,
   messages = rule_ages.messages + excluded.messages,
   actions = rule_ages.actions + excluded.actions,
@@ -42,7 +44,8 @@ WHERE account_id = $1`
 // A cursor is how far a rule has been asked for one of its ages.
 type cursor struct {
 	ruleID, version string
-	ordinal         int       // of the age
+	ordinal         int // of the age
+	age             time.Duration
 	asked           time.Time // messages received until then have been asked about
 
 	messages, decided, leftAlone int // in this run
@@ -61,6 +64,7 @@ type cursorRow struct {
 	RuleID  string      `db:"rule_id"`
 	Ordinal int         `db:"ordinal"`
 	Version string      `db:"rule_version"`
+	Age     int64       `db:"age_seconds"` // 0 if it is not known
 	Asked   dbtime.Time `db:"asked_until"`
 }
 
@@ -78,19 +82,36 @@ func (j *job) cursors(ctx context.Context, accountID string) (list cursors, err 
 const firstWithin = 24 * time.Hour
 
 // of returns the cursor for an age of a rule. A new one begins with what has become old since the rule was stored,
-// which may be an hour ago. That of another version goes on, from the new age if that is earlier.
+// which may be an hour ago. Another version goes on with what the last one was late with.
 func (list cursors) of(rule *rules.Aging, ordinal int, now time.Time) *cursor {
 	from := now
 	if stored := rule.StoredAt; stored.Before(now) && now.Sub(stored) <= firstWithin {
 		from = stored
 	}
-	c := &cursor{ruleID: rule.RuleID, version: rule.Version, ordinal: ordinal,
-		asked: from.Add(-rule.Ages[ordinal] - settled)}
-	i := slices.IndexFunc(list, func(r cursorRow) bool { return r.RuleID == rule.RuleID && r.Ordinal == ordinal })
-	if i >= 0 && (list[i].Version == rule.Version || list[i].Asked.Before(c.asked)) {
+	age := rule.Ages[ordinal]
+	c := &cursor{ruleID: rule.RuleID, version: rule.Version, ordinal: ordinal, age: age, asked: from.Add(-age - settled)}
+	i := slices.IndexFunc(list, func(r cursorRow) bool {
+		return r.RuleID == rule.RuleID && r.Ordinal == ordinal && r.Version == rule.Version
+	})
+	if i >= 0 {
 		c.asked = list[i].Asked.Time
+	} else if last, ok := list.last(rule.RuleID, age); ok && last.Before(c.asked) {
+		c.asked = last
 	}
 	return c
+}
+
+// last returns how far the last version of a rule was asked for the age, or for the greatest one below. A greater age
+// is none of these: what it has waited for may be old enough for the new age already, and nobody expects an action on
+// all of that.
+func (list cursors) last(ruleID string, age time.Duration) (asked time.Time, ok bool) {
+	var found int64
+	for _, r := range list {
+		if r.RuleID == ruleID && r.Age > found && r.Age <= int64(age/time.Second) {
+			found, asked, ok = r.Age, r.Asked.Time, true
+		}
+	}
+	return asked, ok
 }
 
 // save stores how far a rule has been asked, and counts what was not counted before.
@@ -98,7 +119,7 @@ func (j *job) save(ctx context.Context, w *queue.Work[Payload], c *cursor) error
 	add := Counts{c.messages - c.saved.Messages, c.decided - c.saved.Actions, c.leftAlone - c.saved.LeftAlone}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, sqlSaveCursor, w.Payload.AccountID, c.ruleID, c.ordinal,
-			c.version, dbtime.Of(c.asked), add.Messages, add.Actions, add.LeftAlone, dbtime.Of(queue.Now(tx)))
+			c.version, int64(c.age/time.Second), dbtime.Of(c.asked), add.Messages, add.Actions, add.LeftAlone, dbtime.Of(queue.Now(tx)))
 		if err != nil {
 			return fmt.Errorf("aging: rule %s: %w", c.ruleID, err)
 		}

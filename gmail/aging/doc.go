@@ -12,9 +12,10 @@
 // about. It begins where the age is when the rule is stored, or at its first run if that comes more than a day later,
 // as after a dry run: that a rule is written does nothing to mail that is old enough already, which [rules.Apply] is
 // for. It moves on with each page of messages, so that a run that was interrupted goes on where it was; a page that is
-// asked about twice records nothing twice. A new version of a rule goes on from where the last one was, or from the
-// new age if that is earlier, so that a message which the last version has still waited for is not missed. A rule that
-// is disabled or removed is forgotten.
+// asked about twice records nothing twice. So does a new version of a rule, which with the same age or a greater one
+// goes on from where the last one was if that was late. With a smaller age it begins as a new rule does: what is old
+// enough for it already was not when the last version was asked, and is left alone. A rule that is disabled or removed
+// is forgotten.
 //
 // What was received before [mailstore.Account].DecideSince is old mail and left alone, and so is what a person has
 // changed by hand, or undone; see [rules.People].

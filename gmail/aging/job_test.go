@@ -195,8 +195,8 @@ func TestWhatTheRuleHasDecidedAboutIsLeftOut(t *testing.T) {
 	})
 }
 
-// A rule that is new does nothing to mail that is old enough already. A version that asks earlier finds what the last
-// one has waited for, and one that asks later asks again.
+// A rule that is new does nothing to mail that is old enough already, and neither does a version with a smaller age. A
+// version that asks later asks again.
 func TestAVersionGoesOnWhereTheLastOneWas(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.arrive("first", start.Add(-2*day))
@@ -205,15 +205,18 @@ func TestAVersionGoesOnWhereTheLastOneWas(t *testing.T) {
 		decided, _ := w.run(time.Hour, pageSize)
 		require.Empty(t, decided, "it was old enough before")
 
-		w.arrive("second", w.now)
+		w.arrive("between", w.now)
+		w.arrive("second", w.now.Add(10*day))
 		w.run(20*day, pageSize)
 		w.rule("clean", "14d", postroom.Archive)
 		decided, _ = w.run(time.Hour, pageSize)
+		require.Empty(t, decided, "it was old enough for the new age when that was written")
+		decided, _ = w.run(5*day, pageSize)
 		require.Equal(t, []string{"second archive"}, decided)
 		w.rule("clean", "25d", postroom.Archive)
 		decided, _ = w.run(time.Hour, pageSize)
 		require.Empty(t, decided)
-		decided, _ = w.run(5*day, pageSize)
+		decided, _ = w.run(10*day, pageSize)
 		require.Equal(t, []string{"second archive"}, decided, "once for each version")
 		decided, _ = w.run(5*day, pageSize)
 		require.Empty(t, decided)
@@ -224,6 +227,26 @@ func TestAVersionGoesOnWhereTheLastOneWas(t *testing.T) {
 		w.rule("clean", "25d", postroom.Archive)
 		decided, _ = w.run(time.Hour, pageSize)
 		require.Empty(t, decided, "a rule that was away is a new one")
+	})
+}
+
+// A version with the same age does what the last one was late with, and one with another age among its ages too.
+func TestAVersionDoesWhatTheLastOneWasLateWith(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.now = start.Add(40 * day)
+		w.rule("clean", "30d", postroom.Archive)
+		w.run(0, pageSize)
+		w.arrive("late", w.now.Add(-30*day+time.Hour))
+		w.rule("clean", "30d", postroom.Trash)
+		decided, _ := w.run(2*time.Hour, pageSize)
+		require.Equal(t, []string{"late trash"}, decided)
+
+		w.arrive("again", w.now.Add(-30*day+time.Hour))
+		ages := rules.Condition{Op: rules.Or, Children: []rules.Condition{
+			{Type: rules.OlderThan, Value: "7d"}, {Type: rules.OlderThan, Value: "30d"}}}
+		w.importRules([]rules.Rule{rules.NewRule("clean", ages, postroom.Archive, nil)})
+		decided, _ = w.run(2*time.Hour, pageSize)
+		require.Equal(t, []string{"again archive"}, decided)
 	})
 }
 
