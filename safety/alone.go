@@ -41,7 +41,7 @@ func (j *judge) known(ctx context.Context, msg *postroom.Message, from origin.Or
 func (j *judge) modelDoubts(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, seen seenMail,
 ) ([]Doubt, error) {
-	if d.Action == postroom.None || j.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx)) != nil {
+	if d.Action == postroom.None || j.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx).Local()) != nil {
 		return nil, nil //nolint:nilerr // what cannot be carried out does nothing
 	}
 	doubts, err := j.capabilityDoubts(ctx, msg, d)
@@ -49,7 +49,7 @@ func (j *judge) modelDoubts(
 		return nil, err
 	}
 	gate := j.gateOf(accountIn(msg))
-	doubts = append(gate.aloneDoubts(d, queue.Now(tx)), doubts...)
+	doubts = append(gate.aloneDoubts(d, queue.Now(tx).Local()), doubts...)
 	if msg == nil {
 		return doubts, nil
 	}

@@ -139,7 +139,7 @@ func (j *judge) checkPossible(ctx context.Context, tx queue.Tx, p *permitRow) er
 	if err != nil {
 		return err
 	}
-	if err := j.cfg.Kinds.Check(a.Type, a.Parameters, queue.Now(tx)); err != nil {
+	if err := j.cfg.Kinds.Check(a.Type, a.Parameters, queue.Now(tx).Local()); err != nil {
 		return fmt.Errorf("safety: action %s: %w: %w: reject it", a.ID, ErrInvalidDecision, err)
 	}
 	if j.cfg.Refusals == nil {

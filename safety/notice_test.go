@@ -88,6 +88,24 @@ func TestNoModelTrashesOrSnoozesForLongAlone(t *testing.T) {
 	}
 }
 
+// The words of a snooze mean the time of this machine, as when it is carried out.
+func TestTheWordsOfASnoozeAreLocal(t *testing.T) {
+	zone := time.Local
+	t.Cleanup(func() { time.Local = zone })
+	time.Local = time.FixedZone("west", -12*60*60)
+	d := newDesk(t, dbtest.SQLite(t), nil)
+	passedInUTC := d.now.UTC().Add(-2 * time.Hour).Format("2006-01-02 15:04")
+	a := d.record(message("a@example.com"), model(postroom.Snooze, 1, "when", passedInUTC))
+	require.Equal(t, postroom.ActionQueued, a.State)
+	beyond := d.now.Local().Add(14*24*time.Hour + 2*time.Hour).Format("2006-01-02 15:04")
+	a = d.record(message("b@example.com"), model(postroom.Snooze, 1, "when", beyond))
+	require.Equal(t, postroom.ActionPendingApproval, a.State, "it is more than two weeks")
+	a = d.record(message("c@example.com"), model(postroom.Snooze, 0.1, "when", passedInUTC))
+	require.Equal(t, postroom.ActionPendingApproval, a.State)
+	_, err := d.approve(a.ID, "ann")
+	require.NoError(t, err)
+}
+
 // TestHonestNotices counts the notices among honest mail: a model may archive nearly all of it.
 func TestHonestNotices(t *testing.T) {
 	folders := []string{"../gmail/gmailtest/sample/messages"}

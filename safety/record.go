@@ -49,7 +49,7 @@ func (l *Ledger) Record(ctx context.Context, msg *postroom.Message, d postroom.D
 func (l *Ledger) record(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, seen seenMail,
 ) (postroom.Action, error) {
-	if err := d.Validate(l.cfg.Kinds, queue.Now(tx)); err != nil {
+	if err := d.Validate(l.cfg.Kinds, queue.Now(tx).Local()); err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: record: %w: %w", ErrInvalidDecision, err)
 	}
 	evidence, err := l.judge.evidence(ctx, tx, msg, d, seen)
