@@ -30,7 +30,7 @@ ON CONFLICT (account_id) DO UPDATE SET
   counts = excluded.counts,
   counted_at = excluded.counted_at`
 
-	sqlAskedOldMail = `UPDATE old_mail SET asked_at = $2 WHERE account_id = $1 AND asked_at IS NULL`
+	sqlAskedOldMail = `UPDATE old_mail SET asked_at = $2 WHERE account_id = $1`
 
 	sqlForgetOldMail = `DELETE FROM old_mail WHERE account_id = $1`
 )
@@ -43,7 +43,7 @@ type OldMail struct {
 	Revision int64          `json:"revision"` // of the rules
 
 	CountedAt time.Time `json:"-"`
-	Asked     bool      `json:"-"` // a person was asked whether to do it, or has had rules applied
+	AskedAt   time.Time `json:"-"` // when a person answered whether to do it, or had all rules applied; zero if not yet
 }
 
 // Actions returns the number of actions.
@@ -67,7 +67,7 @@ func (h *App) OldMail(ctx context.Context, accountID string) (*OldMail, error) {
 	case err != nil:
 		return nil, fmt.Errorf("old mail: %w", err)
 	}
-	m := &OldMail{CountedAt: row.Counted.Time, Asked: !row.Asked.IsZero()}
+	m := &OldMail{CountedAt: row.Counted.Time, AskedAt: row.Asked.Time}
 	return m, json.Unmarshal([]byte(row.Counts), m)
 }
 
@@ -105,7 +105,8 @@ func (h *App) ApplyToOldMail(ctx context.Context, a mailstore.Account, dry bool)
 	})
 }
 
-// AskedAboutOldMail notes that a person was asked about an account's old mail: nobody is asked again.
+// AskedAboutOldMail notes that a person has answered about an account's old mail, or had all rules applied to it: nobody
+// is asked again.
 func (h *App) AskedAboutOldMail(ctx context.Context, accountID string) error {
 	return h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, sqlAskedOldMail, accountID, dbtime.Of(queue.Now(tx)))
@@ -131,7 +132,7 @@ const (
 )
 
 // countOldMail counts the old mail of each account once it is stored, and again after the rules have changed, until a
-// person was asked about it.
+// person was asked about it; and once more after that, when what was approved is done.
 func (h *App) countOldMail(ctx context.Context) {
 	again := time.NewTicker(oldMailLook)
 	defer again.Stop()
@@ -167,10 +168,17 @@ func (h *App) countAllOldMail(ctx context.Context) error {
 	return nil
 }
 
+// isStale reports whether it is to be counted again.
+func (m *OldMail) isStale(revision int64, now time.Time) bool {
+	if !m.AskedAt.IsZero() {
+		return m.CountedAt.Before(m.AskedAt) && now.Sub(m.AskedAt) >= oldMailAgain
+	}
+	return m.Revision != revision && now.Sub(m.CountedAt) >= oldMailAgain
+}
+
 func (h *App) countOldMailOf(ctx context.Context, a mailstore.Account, revision int64) error {
 	before, err := h.OldMail(ctx, a.ID)
-	if err != nil || before != nil && (before.Asked || before.Revision == revision ||
-		time.Since(before.CountedAt) < oldMailAgain) {
+	if err != nil || before != nil && !before.isStale(revision, time.Now()) {
 		return err
 	}
 	if stored, err := h.OldMailIsStored(ctx, a); err != nil || !stored {

@@ -23,8 +23,8 @@ type OneRun struct {
 
 	Began     time.Time
 	Mailboxes []string
-	// OldMailSorted says that a person has had the rules applied to old mail.
-	OldMailSorted bool
+	// OldMailSorted are the ids of the accounts where a person has had the rules applied to old mail.
+	OldMailSorted []string
 	Faults        map[string]error // why mailboxes could not be set up, by the ids of their accounts
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -19,16 +20,18 @@ import (
 const answerTime = time.Minute
 
 // askAboutOldMail asks on a terminal, once for each mailbox, whether the rules are applied to the mail that came before
-// the mailbox was added, and reports whether they were. Nobody is asked about mail with which they would do nothing.
-func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (applied bool, err error) {
+// the mailbox was added, and returns the ids of the accounts where they were. Nobody is asked about mail with which they
+// would do nothing, nor is anything asked after a question that nobody has answered.
+func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (applied []string, err error) {
 	in, out := cmd.InOrStdin(), cmd.ErrOrStderr()
 	if h.Env.Demo || h.Env.Config.Safety.DryRun || !command.CanAsk(in, out) {
-		return false, nil
+		return nil, nil
 	}
 	accounts, err := h.Mail.Accounts(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	answers := bufio.NewReader(in)
 	for _, a := range accounts {
 		before, err := h.OldMail(ctx, a.ID)
 		if err != nil {
@@ -38,7 +41,7 @@ func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (appli
 		if err != nil {
 			return applied, err
 		}
-		if !stored || before != nil && before.Asked {
+		if !stored || before != nil && !before.AskedAt.IsZero() {
 			continue
 		}
 		m, err := h.CountOldMail(ctx, a)
@@ -48,12 +51,12 @@ func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (appli
 		if m.Actions() == 0 {
 			continue
 		}
-		yes, err := askAbout(ctx, in, out, a, m)
-		if err == nil {
-			err = h.AskedAboutOldMail(ctx, a.ID)
+		yes, answered, err := askAbout(ctx, answers, out, a, m)
+		if err != nil || !answered {
+			return applied, err
 		}
-		if err == nil && yes {
-			applied, err = true, applyToOldMail(ctx, out, h, a)
+		if err = h.AskedAboutOldMail(ctx, a.ID); err == nil && yes {
+			applied, err = append(applied, a.ID), applyToOldMail(ctx, out, h, a)
 		}
 		if err != nil {
 			return applied, err
@@ -62,13 +65,14 @@ func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (appli
 	return applied, nil
 }
 
-func askAbout(ctx context.Context, in io.Reader, out io.Writer, a mailstore.Account, m *app.OldMail) (bool, error) {
-	_, err := fmt.Fprintf(out, "%s of %s came before %s, when the mailbox was added, and nothing is done with them.\n"+
+func askAbout(ctx context.Context, in *bufio.Reader, out io.Writer, a mailstore.Account,
+	m *app.OldMail) (yes, answered bool, err error) {
+	_, err = fmt.Fprintf(out, "%s of %s came before %s, when the mailbox was added, and nothing is done with them.\n"+
 		"The rules would do %s: %s.\n'postroomd rules apply --mailbox %s' does that at any time.\n",
 		printer.Count(m.Messages, "message", "messages"), printer.Printable(a.Email), printer.Clock(a.DecideSince),
 		printer.Count(m.Actions(), "action", "actions"), view.ByRule(m.Rules), printer.Printable(a.Email))
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	return command.Ask(ctx, in, out, "Do it now?", answerTime)
 }

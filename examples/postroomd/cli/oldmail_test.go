@@ -93,6 +93,7 @@ func TestOldMailIsSortedAfterAYes(t *testing.T) {
 	require.Positive(t, server.Counts()[gmailtest.MessagesModify])
 	batch := regexp.MustCompile("undo --batch ([0-9a-f-]+)").FindStringSubmatch(out)
 	require.NotNil(t, batch, out)
+	require.NotContains(t, run(nil, "status"), "would do", "it is done")
 	require.Contains(t, run(nil, "actions", "--limit", "1"), "star")
 }
 
@@ -107,8 +108,12 @@ func TestNobodyIsAskedAboutOldMailWithoutATerminal(t *testing.T) {
 	require.Regexp(t, "nothing is done to old mail: the rules would do all [0-9]+; 'postroomd rules apply' sorts it", out)
 	require.Regexp(t, "would do [0-9]+ actions .all [0-9]+., and 'postroomd rules apply", run(null, "status"))
 	require.NotContains(t, server.Counts(), gmailtest.MessagesModify)
-	require.Contains(t, run(strings.NewReader("n\n"), "run", "--once"), askedAboutOld, "a person is there now")
+	run(null, "rules", "apply", "--since", "1h", "--yes")
+	require.Contains(t, run(strings.NewReader(""), "run", "--once"), askedAboutOld, "it was not about all old mail")
+	require.Contains(t, run(strings.NewReader("n\n"), "run", "--once"), askedAboutOld, "nobody had answered")
 	run(null, "rules", "apply", "--yes")
+	require.NotContains(t, run(strings.NewReader("n\n"), "run", "--once"), askedAboutOld)
+	require.NotContains(t, run(null, "status"), "would do", "it is done")
 }
 
 // TestTheDaemonCountsOldMail: it says what the rules would do as soon as old mail is stored.

@@ -119,7 +119,7 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *environment.Environment) err
 	once := app.NewOneRun(h, nil, printer.NewProgress(cmd.ErrOrStderr()))
 	err = once.Run(cmd.Context())
 	if err == nil && !o.json {
-		if once.OldMailSorted, err = askAboutOldMail(cmd.Context(), cmd, h); err == nil && once.OldMailSorted {
+		if once.OldMailSorted, err = askAboutOldMail(cmd.Context(), cmd, h); err == nil && len(once.OldMailSorted) > 0 {
 			err = once.Again(cmd.Context())
 		}
 	}

@@ -61,10 +61,15 @@ func newMailboxRuns(ctx context.Context, o *app.OneRun) ([]MailboxRun, error) {
 	return runs, nil
 }
 
-// countOldMail counts the old mail that the run has taken in, unless the rules were applied to it.
-func (m *MailboxRun) countOldMail(ctx context.Context, o *app.OneRun, a mailstore.Account) (err error) {
-	if o.OldMailSorted {
-		return nil
+// countOldMail counts the old mail that the run has taken in, unless the rules were applied to it. What was counted
+// before they were applied is counted again, now that it is done.
+func (m *MailboxRun) countOldMail(ctx context.Context, o *app.OneRun, a mailstore.Account) error {
+	before, err := o.App.OldMail(ctx, a.ID)
+	if err == nil && before != nil && before.CountedAt.Before(before.AskedAt) {
+		_, err = o.App.CountOldMail(ctx, a)
+	}
+	if err != nil || slices.Contains(o.OldMailSorted, a.ID) {
+		return err
 	}
 	if m.OldMail, err = o.App.Mail.CountOldStoredSince(ctx, a, o.Began); err != nil || m.OldMail == 0 {
 		return err

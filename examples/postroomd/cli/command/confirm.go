@@ -50,27 +50,29 @@ func CanAsk(in io.Reader, out io.Writer) bool {
 	return ok && term.IsTerminal(int(from.Fd())) && term.IsTerminal(int(to.Fd()))
 }
 
-// Ask asks a question in passing, to which the answer is no unless a person says yes within the time. The error is that
-// of ctx, or that the question could not be written.
-func Ask(ctx context.Context, in io.Reader, out io.Writer, text string, within time.Duration) (yes bool, err error) {
+// Ask asks a question in passing, and reports whether a person has answered within the time, and said yes. The error is
+// that of ctx, or that the question could not be written. After a question that nobody has answered, the next line of in
+// is lost.
+func Ask(ctx context.Context, in *bufio.Reader, out io.Writer, text string,
+	within time.Duration) (yes, answered bool, err error) {
 	if _, err := fmt.Fprintf(out, "%s [y/N] ", text); err != nil {
-		return false, err
+		return false, false, err
 	}
-	answered := make(chan string, 1)
+	lines := make(chan string, 1)
 	go func() { // ends with the program if nobody answers
-		line, _ := bufio.NewReader(in).ReadString('\n')
-		answered <- line
+		line, _ := in.ReadString('\n')
+		lines <- line
 	}()
 	late := time.NewTimer(within)
 	defer late.Stop()
 	select {
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return false, false, ctx.Err()
 	case <-late.C:
 		_, err = fmt.Fprintln(out)
-		return false, err
-	case line := <-answered:
-		return isYes(line), nil
+		return false, false, err
+	case line := <-lines:
+		return isYes(line), line != "", nil
 	}
 }
 

@@ -109,10 +109,11 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, 
 	}
 	finished := true
 	if !a.dry {
-		if err := h.AskedAboutOldMail(ctx, account.ID); err != nil {
+		if finished, err = h.CarryOut(ctx, batchDone(h, a.batch)); err != nil {
 			return err
 		}
-		if finished, err = h.CarryOut(ctx, batchDone(h, a.batch)); err != nil {
+		whole := len(a.only) == 0 && window.Since.IsZero() && window.Until.IsZero()
+		if err := countLeft(ctx, h, account, whole); err != nil {
 			return err
 		}
 	}
@@ -133,6 +134,18 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, 
 		return err
 	}
 	return command.PrintBreakers(ctx, h, cmd)
+}
+
+// countLeft counts what the rules would still do with the account's old mail, and after all of them were applied to all
+// of it notes that nobody is to be asked about it.
+func countLeft(ctx context.Context, h *app.App, account mailstore.Account, whole bool) error {
+	if stored, err := h.OldMailIsStored(ctx, account); err != nil || !stored {
+		return err
+	}
+	if _, err := h.CountOldMail(ctx, account); err != nil || !whole {
+		return err
+	}
+	return h.AskedAboutOldMail(ctx, account.ID)
 }
 
 // confirm shows what would be done, and asks, unless that is nothing.
