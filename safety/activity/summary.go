@@ -15,6 +15,7 @@ type Summary struct {
 	Rules     map[string]int               // decisions of the user's rules, by the rule's name at the time
 	Approvals int                          // actions that wait for approval
 	Models    map[string]int               // decisions of models, by their names at the time
+	Host      int                          // decisions of the program's own, as for a person
 	Unmatched int                          // decisions of source none: no rule matched and no model is configured
 }
 
@@ -41,6 +42,8 @@ func (r *Reader) Summary(ctx context.Context, accountID string) (Summary, error)
 			s.Rules[g.B] += g.N
 		case postroom.SourceModel:
 			s.Models[g.C] += g.N
+		case postroom.SourceHost:
+			s.Host += g.N
 		case postroom.SourceNone:
 			s.Unmatched += g.N
 		}

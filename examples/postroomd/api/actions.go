@@ -45,7 +45,7 @@ type actionQuery struct {
 	Sender  string `jsonschema:"an address or a domain"                        query:"sender"`
 	Rule    string `jsonschema:"the rule that decided, by its name or id"      query:"rule"`
 	Kind    string `jsonschema:"the kind of action, such as archive"           query:"kind"`
-	Source  string `jsonschema:"deterministic, llm or none"                    query:"source"`
+	Source  string `jsonschema:"deterministic, llm, host or none"              query:"source"`
 	State   string `jsonschema:"such as completed, failed or pending_approval" query:"state"`
 	Window  string `jsonschema:"how far back, such as 24h or 7d"               query:"window"`
 	Before  string `jsonschema:"next of the page before"                       query:"before"`
@@ -131,7 +131,7 @@ type undoFilter struct {
 	Sender  string `json:"sender,omitempty"  jsonschema:"an address or a domain"`
 	Rule    string `json:"rule,omitempty"    jsonschema:"the rule that decided, by its name or id"`
 	Kind    string `json:"kind,omitempty"    jsonschema:"the kind of action, such as archive"`
-	Source  string `json:"source,omitempty"  jsonschema:"deterministic, llm or none"`
+	Source  string `json:"source,omitempty"  jsonschema:"deterministic, llm, host or none"`
 	Window  string `json:"window,omitempty"  jsonschema:"how far back from at, such as 24h or 7d"`
 }
 

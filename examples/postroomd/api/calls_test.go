@@ -77,6 +77,7 @@ func TestActionsAreFoundAndTakenBack(t *testing.T) {
 	each(t, func(w *world) {
 		id := w.decide(starTea, "subject:tea")
 		require.Len(t, w.search("is:starred").Messages, 1)
+		require.Empty(t, call[view.Actions](w, "GET", "/actions?source=host", "", http.StatusOK).List)
 		list := call[view.Actions](w, "GET", "/actions?kind=star&window=7d&source=deterministic&rule=Star", "", http.StatusOK)
 		require.Len(t, list.List, 1)
 		require.Empty(t, call[view.Actions](w, "GET", "/actions?kind=archive", "", http.StatusOK).List)

@@ -53,7 +53,8 @@ func (h *App) addKinds(f *safety.Filter, q ActionQuery) error {
 		}
 		f.Types = []postroom.ActionType{kind}
 	}
-	sources := []postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceNone}
+	sources := []postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceHost,
+		postroom.SourceNone}
 	if source := postroom.Source(q.Source); source != "" {
 		if !slices.Contains(sources, source) {
 			return usage.Errorf("source is %q; it must be one of %q", q.Source, sources)

@@ -176,8 +176,10 @@ func (c *composing) done(ctx context.Context, a *mailstore.Account) error {
 		return err
 	}
 	for _, d := range list {
-		by := "the program"
+		by := "nobody"
 		switch d.Source {
+		case postroom.SourceHost: // of this program only what a person chose instead
+			by = "a person, in place of what was asked"
 		case postroom.SourceDeterministic:
 			by = "the rule " + notify.Plain(d.Rule)
 		case postroom.SourceModel:

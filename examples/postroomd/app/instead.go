@@ -70,7 +70,7 @@ func (h *App) RejectFor(ctx context.Context, shown safety.Approval, by, why stri
 // insteadOf is the decision of a person in place of an action.
 func (h *App) insteadOf(ctx context.Context, action postroom.Action, by, why string, kind postroom.ActionType,
 	labelID string) (postroom.Decision, error) {
-	d := postroom.Decision{Action: kind, Parameters: postroom.Parameters{}, Confidence: 1, Source: postroom.SourceNone,
+	d := postroom.Decision{Action: kind, Parameters: postroom.Parameters{}, Confidence: 1, Source: postroom.SourceHost,
 		Rationale: strings.TrimSuffix(by+" chose it in place of "+string(action.Type)+": "+why, ": "),
 		Key:       InsteadKey + action.ID}
 	if kind != postroom.ApplyLabel && kind != postroom.RemoveLabel && kind != postroom.Move {

@@ -59,4 +59,5 @@ func TestNotEverythingIsDoneInstead(t *testing.T) {
 	form := url.Values{"kind": {"star"}, "shown": {shown}}
 	require.Equal(t, http.StatusSeeOther, w.post("waiting/instead", form).status)
 	require.Equal(t, http.StatusConflict, w.post("waiting/instead", form).status, "it was answered")
+	require.Len(t, w.acted(safety.Filter{Sources: []postroom.Source{postroom.SourceHost}}), 1)
 }
