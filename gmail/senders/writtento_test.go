@@ -36,6 +36,9 @@ func TestCorrespondents(t *testing.T) {
 		save(postroom.Message{From: me, To: to("Mum@example.org"), Cc: to("dad@exämple.org"), LabelIDs: sent})
 		save(postroom.Message{From: me, To: to("eve@example.org"), LabelIDs: sent,
 			Headers: []postroom.Header{{Name: "Auto-Submitted", Value: "auto-replied"}}})
+		save(postroom.Message{From: me, To: to("eve@mail.other.org"), LabelIDs: sent,
+			Headers: []postroom.Header{{Name: "Auto-Submitted", Value: "auto-replied"}}})
+		save(postroom.Message{From: me, To: to("ann@mail.known.org"), LabelIDs: sent})
 		save(postroom.Message{From: me, To: to("draft@example.org"), LabelIDs: []string{postroom.LabelDraft}})
 		save(postroom.Message{From: postroom.Address{Email: "ann@example.org"}, To: []postroom.Address{me}})
 		for email, known := range map[string]bool{
@@ -46,6 +49,12 @@ func TestCorrespondents(t *testing.T) {
 			found, err := Correspondents{Store: w.store}.WrittenTo(t.Context(), w.account, email)
 			require.NoError(t, err)
 			require.Equal(t, known, found, email)
+		}
+		for domain, known := range map[string]bool{"example.org": true, "other.org": false, "known.org": true, "": false,
+			"org": false} {
+			found, err := Correspondents{Store: w.store}.WrittenToDomain(t.Context(), w.account, domain)
+			require.NoError(t, err)
+			require.Equal(t, known, found, domain)
 		}
 		_, err := Correspondents{Store: w.store}.WrittenTo(t.Context(), "nobody", "mum@example.org")
 		require.ErrorIs(t, err, postroom.ErrNotFound)

@@ -32,7 +32,7 @@ func (d *Decider) ask(ctx context.Context, msg *postroom.Message, g Guidance, p 
 	var taken turn
 	if d.cfg.Turns != nil {
 		var err error
-		if taken, err = d.cfg.Turns.take(ctx, msg); err != nil {
+		if taken, err = d.cfg.Turns.take(ctx, msg, isVerified(msg, d.cfg.AuthServer)); err != nil {
 			return postroom.Decision{}, llm.HandlerErrorBehind(err, behind(msg, time.Now()))
 		}
 	}

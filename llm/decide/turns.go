@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -23,16 +24,16 @@ type TurnsConfig struct {
 	// AccountBudget and TotalBudget are those of the model, see [llm.MeteredConfig]. Without a budget nobody is kept
 	// waiting.
 	AccountBudget, TotalBudget llm.Budget
-	// Written reports whether the owner of the account has written to the address, or to somebody in the domain if it has
-	// no "@". Required.
+	// Written reports whether the owner of the account has written to the address, or to somebody in the organizational
+	// domain if it has no "@". Required.
 	Written func(ctx context.Context, accountID, addressOrDomain string) (bool, error)
 	// Now returns the present time. Default [time.Now].
 	Now func() time.Time
 }
 
-// Turns keep one stranger from spending the budget of a day. A domain that the owner has never written to gets a tenth
-// of the messages that a model was asked about on the day, at least three; in a domain that the owner has written to,
-// an address does. What is over that is asked about as long as half of the budget is left, and else waits for the next
+// Turns keep one stranger from spending the budget of a day. An organizational domain that the owner has never written to
+// gets a tenth of the messages that a model was asked about on the day, at least three; in a domain that the owner has
+// written to, an address does. So does all mail whose sender is not verified, together: it can claim anybody. What is over that is asked about as long as half of the budget is left, and else waits for the next
 // day, behind all other mail.
 type Turns struct{ cfg TurnsConfig }
 
@@ -71,9 +72,10 @@ type turn struct {
 	account, day, of string
 }
 
-// take takes a turn for a message. The error is an [llm.Error] if it has to wait.
-func (t *Turns) take(ctx context.Context, msg *postroom.Message) (turn, error) {
-	stranger, err := t.stranger(ctx, msg)
+// take takes a turn for a message, the sender of which is verified or not. The error is an [llm.Error] if it has to
+// wait.
+func (t *Turns) take(ctx context.Context, msg *postroom.Message, verified bool) (turn, error) {
+	stranger, err := t.stranger(ctx, msg, verified)
 	if err != nil {
 		return turn{}, err
 	}
@@ -93,8 +95,8 @@ func (t *Turns) take(ctx context.Context, msg *postroom.Message) (turn, error) {
 		if err == nil && own > max(strangerLeast, all/strangerPart) && !roomy {
 			err = &llm.Error{Provider: "llm", Reason: llm.ErrBudget, RetryAfter: tomorrow.Sub(now) + behindOthers,
 				Hint: "it waits for the next day, or raise the budget",
-				Err: fmt.Errorf("you have never written to %s, from where the model was asked about %d of %d messages today",
-					stranger, own-1, all-1)}
+				Err: fmt.Errorf("%s, from where the model was asked about %d of %d messages today",
+					whoWaits(stranger), own-1, all-1)}
 		}
 		return err
 	})
@@ -126,10 +128,23 @@ func (u turn) giveBack(ctx context.Context) error {
 	})
 }
 
+// unverified counts all messages whose sender is not verified.
+const unverified = "unverified"
+
+func whoWaits(stranger string) string {
+	if stranger == unverified {
+		return "it is of a sender that is not verified"
+	}
+	return "you have never written to " + stranger
+}
+
 // stranger returns the domain, or the address, whose messages are counted; empty if the owner has written to it.
-func (t *Turns) stranger(ctx context.Context, msg *postroom.Message) (string, error) {
+func (t *Turns) stranger(ctx context.Context, msg *postroom.Message, verified bool) (string, error) {
+	if !verified {
+		return unverified, nil
+	}
 	address := strings.ToLower(msg.From.Email)
-	_, domain, _ := strings.Cut(address, "@")
+	domain := authres.OrganizationalDomain(address)
 	of := "an unknown sender"
 	for _, name := range []string{domain, address} {
 		if name == "" {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +17,8 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/senders"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/anthropic"
 	"github.com/postroom-go/postroom/llm/decide"
@@ -95,10 +94,14 @@ func (m *Models) budgets() (account, total llm.Budget) {
 		llm.Budget{Tokens: int64(c.TotalTokensDay), Cost: llm.Dollars(c.TotalDollarsDay)}
 }
 
-// written reports whether the owner of an account has written to an address or a domain.
+// written reports whether the owner of an account has written to an address or a domain: what rules have sent does not
+// count.
 func (m *Models) written(ctx context.Context, accountID, to string) (bool, error) {
-	page, err := m.mail.Search(ctx, accountID, mailindex.Search{Query: "in:sent to:" + strconv.Quote(to), Limit: 1})
-	return len(page.Messages) > 0, err
+	people := senders.Correspondents{Store: m.mail}
+	if strings.Contains(to, "@") {
+		return people.WrittenTo(ctx, accountID, to)
+	}
+	return people.WrittenToDomain(ctx, accountID, to)
 }
 
 // stands reports whether nobody has rejected or undone the decision about a message.
