@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
@@ -38,7 +39,7 @@ func (c *Classifier) Decide(ctx context.Context, msg *postroom.Message) (record 
 		return nil, nil
 	}
 	decisions, ok, err := rules.DecideUnstored(ctx, msg)
-	if err == nil && ok && c.final(msg, decisions) {
+	if err == nil && ok && c.final(msg, time.Now(), decisions) {
 		record, err = c.prepare(ctx, msg, decisions)
 	}
 	if err != nil {

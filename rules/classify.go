@@ -136,7 +136,7 @@ func (c *classifier) decideByRules(ctx context.Context, msg *postroom.Message) (
 func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
 	msg *postroom.Message) ([]postroom.Decision, error) {
 	decisions, err := c.decideByRules(ctx, msg)
-	if err != nil || c.final(msg, decisions) {
+	if err != nil || c.final(msg, w.Job.CreatedAt, decisions) {
 		return decisions, err
 	}
 	ask := func(ctx context.Context) (postroom.Decision, error) {
@@ -154,14 +154,14 @@ func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
 }
 
 // final reports whether the rules decide finally: one has decided, or no fallback is asked, which the decision then
-// says.
-func (c *classifier) final(msg *postroom.Message, decisions []postroom.Decision) bool {
+// says. Mail does not become old while it waits for the fallback: its age is that at the time since which it waits.
+func (c *classifier) final(msg *postroom.Message, since time.Time, decisions []postroom.Decision) bool {
 	why := ", and no model is configured"
 	switch {
 	case len(decisions) > 0 && decisions[0].Source != postroom.SourceNone:
 		return true
 	case c.cfg.Fallback == nil:
-	case c.cfg.FallbackAge > 0 && !msg.ReceivedAt.IsZero() && time.Since(msg.ReceivedAt) > c.cfg.FallbackAge:
+	case c.cfg.FallbackAge > 0 && !msg.ReceivedAt.IsZero() && since.Sub(msg.ReceivedAt) > c.cfg.FallbackAge:
 		why = fmt.Sprintf(", and a model is not asked about mail that is older than %v", c.cfg.FallbackAge)
 	default:
 		return false

@@ -77,6 +77,7 @@ func (l *ledger) write(ctx context.Context, tx queue.Tx, msg *postroom.Message, 
 // classification is a queue and how it classifies.
 type classification struct {
 	t       *testing.T
+	db      queue.DB
 	q       *queue.Queue
 	cfg     rules.Config
 	options []queue.HandlerOption
@@ -99,7 +100,7 @@ func newClassification(t *testing.T) *classification {
 		labels:   map[string]string{"shops": "Label_7", "inbox": "INBOX"},
 	}
 	l := &ledger{refused: map[string]string{}}
-	return &classification{t: t, q: q, ledger: l, cfg: rules.Config{
+	return &classification{t: t, db: db, q: q, ledger: l, cfg: rules.Config{
 		Messages: box, Labels: box, Ledger: l,
 		Rules: always(postroom.Decision{Action: postroom.None, Source: postroom.SourceNone, Rationale: "Nothing matched"}),
 	}}
@@ -128,6 +129,24 @@ func (c *classification) run() *queue.Job {
 	job, err := c.q.Job(c.t.Context(), enqueued.ID)
 	require.NoError(c.t, err)
 	return job
+}
+
+// Mail does not become too old for the model while it waits for the model.
+func TestWaitingForTheModelMakesNoMailOld(t *testing.T) {
+	c := newClassification(t)
+	c.cfg.FallbackAge = time.Hour
+	c.cfg.Fallback = always(postroom.Decision{Action: postroom.Archive, Confidence: 1, Rationale: "dull",
+		Source: postroom.SourceModel})
+	enqueued, err := c.q.Enqueue(t.Context(), rules.NewClassifyJob("acc", "m1"))
+	require.NoError(t, err)
+	c.cfg.Messages.(*mailbox).messages["m1"].ReceivedAt = time.Now().Add(-90 * time.Minute)
+	require.NoError(t, c.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE jobs SET created_at = $1",
+			time.Now().Add(-80*time.Minute).UTC().Format("2006-01-02T15:04:05.000000Z"))
+		return err
+	}))
+	require.Equal(t, enqueued.ID, c.run().ID)
+	require.Equal(t, []string{"archive"}, actionsOf(c.ledger.recorded))
 }
 
 // All decisions of a message are recorded in the transaction that completes the job, each by itself.

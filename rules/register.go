@@ -25,8 +25,8 @@ type Config struct {
 	// so that a later attempt does not ask again, and is recorded as a model's, whatever Source and rule it names.
 	// Default nil: such messages are recorded with action none.
 	Fallback postroom.Decider
-	// FallbackAge is how old a message may be about which Fallback is asked, by when it was received. An older one is
-	// recorded with action none. Default 0: any age.
+	// FallbackAge is how old a message may be about which Fallback is asked, by when it was received and when its job was
+	// made: waiting for Fallback makes no message older. An older one is recorded with action none. Default 0: any age.
 	FallbackAge time.Duration
 
 	// Kinds are the actions that decisions may have. A decision with another, or with parameters that do not fit, is
