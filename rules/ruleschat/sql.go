@@ -15,8 +15,9 @@ FROM rules_chat_sessions`
 WHERE id = $1`
 
 	sqlSessions = sessionColumns + `
+WHERE $1 IN ('', account_id)
 ORDER BY updated_at DESC, id DESC
-LIMIT $1`
+LIMIT $2`
 
 	// The row's lock also orders the messages of a session.
 	sqlTouchSession = `

@@ -64,13 +64,14 @@ func (r *messageRow) value() (Message, error) {
 
 const maxSessions = 1000
 
-// Sessions returns the sessions, the one with the latest message first. limit is 1 to 1000.
-func (c *Chat) Sessions(ctx context.Context, limit int) ([]Session, error) {
+// Sessions returns the sessions of an account, or for an empty id of all, the one with the latest message first. limit
+// is 1 to 1000.
+func (c *Chat) Sessions(ctx context.Context, accountID string, limit int) ([]Session, error) {
 	if limit < 1 || limit > maxSessions {
 		return nil, fmt.Errorf("ruleschat: Sessions: the limit is %d; it must be within 1 and %d", limit, maxSessions)
 	}
 	var rows []sessionRow
-	if err := dbquery.Select(ctx, c.cfg.DB.Reader(), &rows, sqlSessions, limit); err != nil {
+	if err := dbquery.Select(ctx, c.cfg.DB.Reader(), &rows, sqlSessions, accountID, limit); err != nil {
 		return nil, failed("list sessions", err)
 	}
 	list := make([]Session, len(rows))

@@ -206,7 +206,7 @@ func storedBatches(ctx context.Context, h *app.App, _ *cobra.Command) ([]string,
 }
 
 func storedSessions(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
-	list, err := view.NewChatSessions(ctx, h, completionLimit)
+	list, err := view.NewChatSessions(ctx, h, "", completionLimit)
 	return printer.List(list, func(s view.ChatSession) string { return described(s.ID, s.About) }), err
 }
 

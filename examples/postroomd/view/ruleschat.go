@@ -65,13 +65,13 @@ type ChatSession struct {
 	About     string    `json:"about"` // What was said first
 }
 
-// NewChatSessions reads the newest sessions, at most limit.
-func NewChatSessions(ctx context.Context, h *app.App, limit int) ([]ChatSession, error) {
+// NewChatSessions reads the newest sessions of an account, or for an empty id of all, at most limit.
+func NewChatSessions(ctx context.Context, h *app.App, accountID string, limit int) ([]ChatSession, error) {
 	chat, err := h.NewRulesChat("")
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := chat.Sessions(ctx, limit)
+	sessions, err := chat.Sessions(ctx, accountID, limit)
 	if err != nil {
 		return nil, err
 	}

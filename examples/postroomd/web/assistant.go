@@ -43,12 +43,7 @@ func (h *Handler) assistant(ctx context.Context, u *url.URL) (*view, error) {
 	if page.Mailboxes, err = h.accounts(ctx); err != nil {
 		return nil, err
 	}
-	all, err := texts.NewChatSessions(ctx, h.app, texts.RequestsPage)
-	for _, s := range all {
-		if s.For == account.Email {
-			page.Sessions = append(page.Sessions, s)
-		}
-	}
+	page.Sessions, err = texts.NewChatSessions(ctx, h.app, account.ID, texts.RequestsPage)
 	return &view{name: "assistant", title: "Assistant", data: page}, err
 }
 

@@ -82,7 +82,7 @@ func findSession(ctx context.Context, h *app.App, id string) (ruleschat.Session,
 	if err != nil {
 		return ruleschat.Session{}, err
 	}
-	list, err := chat.Sessions(ctx, 1000)
+	list, err := chat.Sessions(ctx, "", 1000)
 	if err != nil {
 		return ruleschat.Session{}, err
 	}

@@ -23,7 +23,7 @@ func rulesChatList() *cobra.Command {
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
-			list, err := view.NewChatSessions(ctx, h, *limit)
+			list, err := view.NewChatSessions(ctx, h, "", *limit)
 			switch {
 			case err != nil:
 				return err
