@@ -33,4 +33,6 @@ RETURNING messages`
 	sqlPruneTurns = `
 DELETE FROM llm_turns
 WHERE account_id = $1 AND day < $2`
+
+	sqlForgetTurns = `DELETE FROM llm_turns WHERE account_id = $1`
 )

@@ -31,10 +31,11 @@ type TurnsConfig struct {
 	Now func() time.Time
 }
 
-// Turns keep one stranger from spending the budget of a day. An organizational domain that the owner has never written to
-// gets a tenth of the messages that a model was asked about on the day, at least three; in a domain that the owner has
-// written to, an address does. So does all mail whose sender is not verified, together: it can claim anybody. What is over that is asked about as long as half of the budget is left, and else waits for the next
-// day, behind all other mail.
+// Turns keep one stranger from spending the budget of a day. An organizational domain that the owner has never written
+// to gets a tenth of the messages that a model was asked about on the day, at least three; in a domain that the owner
+// has written to, an address does. So does all mail whose sender is not verified, together: it can claim anybody. What
+// is over that is asked about as long as half of the budget is left, and else waits for the next day, behind all other
+// mail.
 type Turns struct{ cfg TurnsConfig }
 
 // NewTurns makes turns; a missing field is an error that names it.
@@ -126,6 +127,14 @@ func (u turn) giveBack(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// ForgetTurns deletes the counts of an account, as when it is removed.
+func ForgetTurns(ctx context.Context, tx queue.Tx, accountID string) error {
+	if _, err := tx.ExecContext(ctx, sqlForgetTurns, accountID); err != nil {
+		return fmt.Errorf("llm/decide: forget the counts of account %s: %w", accountID, err)
+	}
+	return nil
 }
 
 // unverified counts all messages whose sender is not verified.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
@@ -58,11 +59,12 @@ func letter(n int, from string) *postroom.Message {
 		{Name: "Received", Value: "from mail.example.com by mx.google.com with ESMTPS id x; Sun, 01 Mar 2026 12:00:00 +0000"},
 		{Name: "Authentication-Results", Value: "mx.google.com; dmarc=pass header.from=" + domain},
 	}
-	return &postroom.Message{Headers: headers, ID: fmt.Sprintf("%s-%d", from, n), AccountID: "a1", From: postroom.Address{Email: from},
-		Subject: fmt.Sprintf("Letter %d", n), BodyPlain: "Hello.", ReceivedAt: time.Now().Add(-time.Minute)}
+	return &postroom.Message{Headers: headers, ID: fmt.Sprintf("%s-%d", from, n), AccountID: "a1",
+		From: postroom.Address{Email: from}, Subject: fmt.Sprintf("Letter %d", n), BodyPlain: "Hello.", ReceivedAt: time.Now().Add(-time.Minute)}
 }
 
-// Sixty mails of one stranger, from many addresses or subdomains of the domain, or as others who are not verified, leave mom's letter its place on the same day.
+// Sixty mails of one stranger, from many addresses or subdomains of the domain, or as others who are not verified, leave
+// mom's letter its place on the same day.
 func TestAStrangerDoesNotSpendTheDay(t *testing.T) {
 	for _, domain := range []string{"m%d@stranger.example", "one@big.example", "a@m%d.stranger.com", "mom@home.example"} {
 		dbtest.Each(t, func(t *testing.T, db queue.DB) {
@@ -97,6 +99,26 @@ func TestAStrangerDoesNotSpendTheDay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Nothing is kept of an account that is removed.
+func TestTurnsAreForgotten(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		decider := deciderWithTurns(t, db, 0)
+		count := func() (rows int) {
+			require.NoError(t, dbquery.Get(t.Context(), db.Reader(), &rows, "SELECT COUNT(*) FROM llm_turns"))
+			return rows
+		}
+		_, err := decider.Decide(t.Context(), letter(1, "a@stranger.example"))
+		require.NoError(t, err)
+		for _, account := range []string{"another", "a1"} {
+			require.Positive(t, count())
+			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+				return decide.ForgetTurns(ctx, tx, account)
+			}))
+		}
+		require.Zero(t, count())
+	})
 }
 
 // Without a budget nobody waits.

@@ -86,7 +86,7 @@ func (h *App) NewDigest(ctx context.Context, now time.Time) (*notify.Digest, err
 	if err != nil {
 		return nil, err
 	}
-	last, err := notify.LastDigest(ctx, h.DB.Reader())
+	last, err := notify.LastDigest(ctx, h.DB.Reader(), now)
 	if err != nil {
 		return nil, err
 	}

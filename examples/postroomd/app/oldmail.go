@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 )
@@ -195,11 +196,13 @@ func (h *App) countOldMailOf(ctx context.Context, a mailstore.Account, revision 
 // RemoveAccount is that of the pipeline.
 func (h *App) RemoveAccount(ctx context.Context, accountID string) error {
 	err := h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, sqlForgetOldMail, accountID)
-		return err
+		if _, err := tx.ExecContext(ctx, sqlForgetOldMail, accountID); err != nil {
+			return fmt.Errorf("old mail: %w", err)
+		}
+		return decide.ForgetTurns(ctx, tx, accountID)
 	})
 	if err != nil {
-		return fmt.Errorf("old mail: %w", err)
+		return err
 	}
 	return h.Pipeline.RemoveAccount(ctx, accountID)
 }

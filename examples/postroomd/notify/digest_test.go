@@ -179,6 +179,14 @@ func TestTheDigestIsPutIntoTheMailboxOnce(t *testing.T) {
 	})
 }
 
+func TestAClockThatWasAheadSilencesNoDigest(t *testing.T) {
+	m := newMailroom(t, dbtest.SQLite(t))
+	m.run(noon.Add(365*24*time.Hour), "of a wrong clock")
+	m.run(noon, "today")
+	require.Equal(t, noon.Add(-24*time.Hour), m.asked[len(m.asked)-1].UTC())
+	require.Len(t, m.messages(), 2)
+}
+
 func TestADigestWhoseAnswerIsLostIsPutThereOnce(t *testing.T) {
 	m := newMailroom(t, dbtest.SQLite(t))
 	m.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesInsert, Cut: gmailtest.CutAfter})

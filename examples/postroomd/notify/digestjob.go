@@ -79,15 +79,16 @@ func (n *Notifier) RegisterDigests(d *queue.Dispatcher, cfg DigestConfig) {
 // maxSpan bounds the time of a digest, after a time without any.
 const maxSpan = 31 * 24 * time.Hour
 
-// LastDigest returns when the last digest was made; zero if none was.
-func LastDigest(ctx context.Context, q dbquery.Querier) (time.Time, error) {
+// LastDigest returns when the last digest until now was made; zero if none was. One that a clock which was wrong has put
+// into the future does not count: the next one would begin there, and say nothing.
+func LastDigest(ctx context.Context, q dbquery.Querier, now time.Time) (time.Time, error) {
 	var at dbtime.Time
 	err := dbquery.Get(ctx, q, &at, `
 SELECT told_at
 FROM notices
-WHERE kind = 'digest'
+WHERE kind = 'digest' AND told_at <= $1
 ORDER BY told_at DESC
-LIMIT 1`)
+LIMIT 1`, dbtime.Of(now))
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, nil
 	}
@@ -123,11 +124,11 @@ func (h *digests) digest(ctx context.Context, w *queue.Work[DigestPayload]) erro
 	if err != nil {
 		return err
 	}
-	last, err := LastDigest(ctx, h.cfg.Mail.DB().Reader())
+	until := h.Notifier.cfg.Now()
+	last, err := LastDigest(ctx, h.cfg.Mail.DB().Reader(), until)
 	if err != nil {
 		return err
 	}
-	until := h.Notifier.cfg.Now()
 	since := Since(last, until, h.cfg.Period)
 	own, all, err := h.compose(ctx, accounts, since.In(h.cfg.Zone), until.In(h.cfg.Zone))
 	if err != nil {
