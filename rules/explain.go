@@ -56,12 +56,14 @@ type FailedPredicate struct {
 	Found     string // the value in the message; may be empty
 }
 
-// Explain explains the results of all stored rules for a message now. It changes nothing.
+// Explain explains the results of the stored rules for a message now: those of its account, and those of all accounts.
+// It changes nothing.
 func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanation, error) {
 	all, err := e.store.List(ctx)
 	if err != nil {
 		return nil, err
 	}
+	all = slices.DeleteFunc(all, func(r Rule) bool { return r.AccountID != "" && r.AccountID != msg.AccountID })
 	set := newSet(all, e.store.Kinds(), e.senders != nil)
 	f, unsure := e.factsOf(ctx, set, msg)
 	if unsure != nil {

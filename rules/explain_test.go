@@ -114,6 +114,13 @@ func TestEngineExplainsTheStoredRules(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, rules.RuleDisabled, found.Outcome)
 		require.Equal(t, "Label 'A' was deleted from Gmail", found.Reason)
+		foreign := rules.NewRule("foreign", rulestest.FromDomain("example.com"), postroom.Star, nil)
+		foreign.AccountID = "another account"
+		other := storetest.Create(t, db, s, foreign)
+		x, err = e.Explain(t.Context(), mailFrom("amy@example.com"))
+		require.NoError(t, err)
+		_, ok = x.Of(other.ID)
+		require.False(t, ok, "it is another account's")
 		_, ok = x.Of("none")
 		require.False(t, ok)
 
