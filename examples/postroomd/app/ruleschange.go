@@ -80,8 +80,11 @@ func (e *RuleEditor) rulesText(ctx context.Context, accountID, path string) (str
 }
 
 // Parse reads the text of rules of the file at path, which may be empty.
-func (e *RuleEditor) Parse(path, text string) (*rulesfile.File, error) {
-	file, err := rulesfile.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), e.rulesOptions(path)...)
+func (e *RuleEditor) Parse(path, text string) (*rulesfile.File, error) { return e.parse(path, text) }
+
+func (e *RuleEditor) parse(path, text string, more ...rulesfile.ParseOption) (*rulesfile.File, error) {
+	options := append(e.rulesOptions(path), more...)
+	file, err := rulesfile.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), options...)
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}

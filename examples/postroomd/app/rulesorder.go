@@ -133,17 +133,11 @@ func (e *RuleEditor) Text(ctx context.Context, accountID string) (string, error)
 	return e.rulesText(ctx, accountID, path)
 }
 
-// Save replaces the rules of a mailbox, and the configured file, by the text of a file, if they still are what was
-// read as before.
-func (e *RuleEditor) Save(ctx context.Context, accountID, by, before, text string) (rulestore.Imported, error) {
-	path, err := e.Path(ctx, accountID)
-	if err != nil {
-		return rulestore.Imported{}, err
-	}
-	file, err := e.Parse(path, text)
-	if err != nil {
-		return rulestore.Imported{}, err
-	}
+// Save replaces the rules of a mailbox, and the configured file, by those of a file, if they still are what was read
+// as before.
+func (e *RuleEditor) Save(ctx context.Context, accountID, by, before string, file *rulesfile.File) (
+	rulestore.Imported, error,
+) {
 	return e.Change(ctx, accountID, by, func(_ context.Context, _ queue.Tx, current string) (*rulesfile.File, error) {
 		if current != before {
 			return nil, usage.Errorf("The rules have been changed meanwhile: copy your text, and reload the page.")

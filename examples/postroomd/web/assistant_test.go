@@ -92,7 +92,9 @@ func (w *world) removeRule(name string) {
 	if next := strings.Index(rest, "  - name: "); next >= 0 {
 		end = next
 	}
-	_, err = w.RuleEditor.Save(w.Context(), accounts[0].ID, "Ann", text, text[:at]+rest[end:])
+	file, err := w.RuleEditor.Parse("", text[:at]+rest[end:])
+	require.NoError(w, err)
+	_, err = w.RuleEditor.Save(w.Context(), accounts[0].ID, "Ann", text, file)
 	require.NoError(w, err)
 }
 

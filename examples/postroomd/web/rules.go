@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
@@ -197,12 +198,12 @@ func (h *Handler) edit(w http.ResponseWriter, r *http.Request) {
 	}
 	text := strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n") // as forms send it
 	page := &editorPage{Text: text, Seen: r.PostFormValue("seen"), Mailbox: account.Email}
-	path, err := h.app.RuleEditor.Path(ctx, account.ID)
+	before, err := h.app.RuleEditor.Text(ctx, account.ID)
 	if err != nil {
 		h.failed(w, r, err)
 		return
 	}
-	file, err := h.app.RuleEditor.Parse(path, text)
+	file, err := h.parseRules(ctx, account.ID, before, text)
 	status, saves := http.StatusOK, r.PostFormValue("do") == "save"
 	switch {
 	case err != nil && saves:
@@ -210,7 +211,7 @@ func (h *Handler) edit(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		page.Fault = err.Error()
 	case saves:
-		if err = h.save(ctx, account.ID, by(r), page); err == nil {
+		if err = h.save(ctx, account.ID, by(r), page.Seen, before, file); err == nil {
 			back(w, r, "save-rules")
 			return
 		}
@@ -224,16 +225,24 @@ func (h *Handler) edit(w http.ResponseWriter, r *http.Request) {
 	h.page(w, r, &url.URL{Path: r.URL.Path}, status, editorView(page))
 }
 
-// save stores the text, if the rules still are what it was made from.
-func (h *Handler) save(ctx context.Context, accountID, by string, page *editorPage) error {
-	before, err := h.app.RuleEditor.Text(ctx, accountID)
+// parseRules reads the text of a form. Who has not all mailboxes names no files that were not named before.
+func (h *Handler) parseRules(ctx context.Context, accountID, before, text string) (*rulesfile.File, error) {
+	path, err := h.app.RuleEditor.Path(ctx, accountID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if textHash(before) != page.Seen {
+	if access.From(ctx).Mailboxes != nil {
+		return h.app.RuleEditor.ParseChange(path, before, text)
+	}
+	return h.app.RuleEditor.Parse(path, text)
+}
+
+// save stores the file, if the rules still are what its text was made from.
+func (h *Handler) save(ctx context.Context, accountID, by, seen, before string, file *rulesfile.File) error {
+	if textHash(before) != seen {
 		return usage.Errorf("The rules have been changed meanwhile: copy your text, and open the editor again.")
 	}
-	_, err = h.app.RuleEditor.Save(ctx, accountID, by, before, page.Text)
+	_, err := h.app.RuleEditor.Save(ctx, accountID, by, before, file)
 	return err
 }
 
