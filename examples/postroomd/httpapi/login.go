@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net"
+	"net/netip"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
@@ -49,10 +50,21 @@ func newGuard(h *app.App) (*access.Guard, error) {
 	if cfg.ProxyAddresses, err = access.ParsePrefixes(c.ProxyAddresses); err != nil {
 		return nil, err
 	}
+	warnOfLoopback(h, cfg.ProxyAddresses)
 	if c.OIDCIssuer != "" {
 		if cfg.Key, err = h.Env.PageKey(); err != nil {
 			return nil, err
 		}
 	}
 	return access.New(cfg)
+}
+
+// warnOfLoopback says that a proxy on this machine is not told from other programs here.
+func warnOfLoopback(h *app.App, proxies []netip.Prefix) {
+	for _, p := range proxies {
+		if p.Overlaps(netip.MustParsePrefix("127.0.0.0/8")) || p.Contains(netip.IPv6Loopback()) {
+			h.Log.Warn("every program on this machine can be anybody of web.people: a proxy is known by its address alone",
+				"web.proxy_addresses", p.String())
+		}
+	}
 }
