@@ -63,7 +63,12 @@ func (a *Access) Require(next http.Handler) http.Handler {
 			a.refuse(w, http.StatusTooManyRequests,
 				fmt.Sprintf("the token %s makes more than %d calls a second: wait, and call again", token.Name, callsPerSecond))
 		default:
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), tokenKey{}, token)))
+			ctx := context.WithValue(r.Context(), tokenKey{}, token)
+			ctx = context.WithValue(ctx, stillKey{}, func() error {
+				_, err := a.find(r)
+				return err
+			})
+			next.ServeHTTP(w, r.WithContext(ctx))
 		}
 	})
 }
@@ -104,6 +109,16 @@ type tokenKey struct{}
 func TokenOf(r *http.Request) tokens.Token {
 	t, _ := r.Context().Value(tokenKey{}).(tokens.Token)
 	return t
+}
+
+type stillKey struct{}
+
+// stillValid looks the token of a request up again: a long answer ends with it.
+func stillValid(r *http.Request) error {
+	if find, ok := r.Context().Value(stillKey{}).(func() error); ok {
+		return find()
+	}
+	return tokens.ErrUnknown
 }
 
 // An access decides who may make which call: nothing else does.

@@ -86,19 +86,19 @@ func (a eventsAPI) stream(w http.ResponseWriter, r *http.Request, in eventsQuery
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	s.follow(r.Context())
+	s.follow(r.Context(), func() error { return stillValid(r) })
 	return nil
 }
 
-// follow sends events until the client goes or the program ends.
-func (s *eventStream) follow(ctx context.Context) {
+// follow sends events until the client goes, its token is not valid any more, or the program ends.
+func (s *eventStream) follow(ctx context.Context, valid func() error) {
 	if s.send(fmt.Sprintf("retry: 2000\nid: %d\nevent: begin\ndata: {}\n\n", s.last)) != nil {
 		return
 	}
 	again := time.NewTicker(eventsInterval)
 	defer again.Stop()
 	for {
-		if err := s.sendNew(ctx); err != nil {
+		if valid() != nil || s.sendNew(ctx) != nil {
 			return // the client comes back, and goes on after what it has
 		}
 		select {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -129,6 +131,24 @@ func TestEachRouteWithAnotherMailbox(t *testing.T) {
 	w.as = w.add("both", tokens.See, other, sample.Owner)
 	require.Contains(t, call[problem](w, "GET", "/actions", "", http.StatusUnprocessableEntity).Detail, "name the mailbox")
 	require.NotEmpty(t, call[view.Actions](w, "GET", "/actions?mailbox="+sample.Owner, "", http.StatusOK).List)
+}
+
+// A stream ends with its token.
+func TestAStreamEndsWithItsToken(t *testing.T) {
+	w := newWorld(t)
+	server := httptest.NewServer(w.api)
+	defer server.Close()
+	w.as = w.add("reader", tokens.See)
+	stream, end := w.events(server.URL, "")
+	defer end()
+	require.Equal(t, "begin", (<-stream).kind)
+	require.NoError(t, tokens.New(w.app.DB).Revoke(t.Context(), "reader"))
+	select {
+	case _, more := <-stream:
+		require.False(t, more)
+	case <-time.After(20 * time.Second):
+		t.Fatal("the stream goes on")
+	}
 }
 
 // probe makes a call with an empty body, and returns its status and answer.

@@ -3,10 +3,12 @@ package web_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -128,6 +130,20 @@ func TestAForeignMailboxIsNotNamed(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, as.post("waiting/answer", form).status, name)
 	}
 	require.NotEmpty(t, w.waiting(safety.Filter{}))
+}
+
+// A stream ends after a time, and who makes it is asked again: it does not outlive a sign-out for long.
+func TestAStreamOfAPageEnds(t *testing.T) {
+	pages, err := web.New(newWorld(t).App)
+	require.NoError(t, err)
+	defer pages.Close()
+	pages.EndStreamsAfter(time.Nanosecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	answer := httptest.NewRecorder()
+	access.Local(pages).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/events?page=/waiting", nil))
+	require.NoError(t, ctx.Err(), "it goes on")
+	require.Contains(t, answer.Body.String(), "retry")
 }
 
 // What somebody does is on record with their address.

@@ -1,6 +1,10 @@
 package web
 
-import "github.com/postroom-go/postroom/examples/postroomd/web/access"
+import (
+	"time"
+
+	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+)
 
 // A Route is a route as tests walk it.
 type Route struct {
@@ -15,3 +19,6 @@ func (h *Handler) Routes() (list []Route) {
 	}
 	return list
 }
+
+// EndStreamsAfter bounds the streams of events by another time.
+func (h *Handler) EndStreamsAfter(d time.Duration) { h.streamLasts = d }

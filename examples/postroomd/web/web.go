@@ -20,6 +20,9 @@ const interval = 2 * time.Second
 // maxForm bounds the body of a request: the text of the editor, as forms encode it.
 const maxForm = 2 << 20
 
+// streamLasts bounds a stream of events: who makes it is asked again as the browser comes back, which it does at once.
+const streamLasts = 15 * time.Minute
+
 // A Handler serves the pages. It is safe for concurrent use.
 type Handler struct {
 	app    *app.App
@@ -27,6 +30,8 @@ type Handler struct {
 	hub    *webui.Hub
 	mux    *http.ServeMux
 	serve  http.Handler
+
+	streamLasts time.Duration
 }
 
 // New makes the pages of an App, for the root of a server. The dashboard of its queue is expected at JobsPath.
@@ -36,7 +41,7 @@ func New(a *app.App) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{app: a, people: people, mux: http.NewServeMux()}
+	h := &Handler{app: a, people: people, mux: http.NewServeMux(), streamLasts: streamLasts}
 	h.hub = webui.NewHub(interval, h.fragment)
 	for _, of := range h.routes() {
 		h.mux.Handle(of.pattern, h.guarded(of))
@@ -154,7 +159,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	if err == nil && len(page) < 2000 {
 		if _, ok := h.live(u.Path); ok {
 			watchedBy(u, access.From(r.Context()))
-			h.hub.ServeEvents(w, r, u)
+			ctx, cancel := context.WithTimeout(r.Context(), h.streamLasts)
+			defer cancel()
+			h.hub.ServeEvents(w, r.WithContext(ctx), u)
 			return
 		}
 	}
