@@ -51,14 +51,14 @@ func (h *App) FindMessage(ctx context.Context, account mailstore.Account, id str
 // completeMessage finds a message by the beginning or the end of an id.
 func (h *App) completeMessage(ctx context.Context, accountID, typed string) (*postroom.Message, error) {
 	var ours string
-	atGmail, err := gmailIDs.complete(ctx, h, typed)
+	atGmail, err := gmailIDs.complete(ctx, h, accountID, typed)
 	switch {
 	case err != nil:
 		return nil, err
 	case atGmail != "":
 		ours, err = h.Mail.MessageID(ctx, accountID, atGmail)
 	default:
-		ours, err = messageIDs.complete(ctx, h, typed)
+		ours, err = messageIDs.complete(ctx, h, accountID, typed)
 	}
 	if err != nil {
 		return nil, err

@@ -28,15 +28,20 @@ type typedIDs struct {
 const mostCandidates = 10
 
 // complete returns the one id that begins or ends with what is typed; case is ignored. Without such an id, it returns
-// an empty one.
-func (k typedIDs) complete(ctx context.Context, h *App, typed string) (string, error) {
+// an empty one. With an account, only what is of it counts: whoever sees that account learns of no other's ids.
+func (k typedIDs) complete(ctx context.Context, h *App, accountID, typed string) (string, error) {
 	text := strings.ToLower(strings.TrimSpace(typed))
 	if text == "" || strings.Trim(text, "0123456789abcdef-") != "" {
 		return "", nil
 	}
 	var ids []string
+	of, args := "", []any{text + "%", "%" + text}
+	if accountID != "" {
+		of, args = " AND account_id = $3", append(args, accountID)
+	}
 	err := h.DB.Reader().SelectContext(ctx, &ids, fmt.Sprintf("SELECT DISTINCT %[2]s FROM %[1]s "+
-		"WHERE %[2]s LIKE $1 OR %[2]s LIKE $2 ORDER BY %[2]s LIMIT %[3]d", k.table, k.column, mostCandidates+1), text+"%", "%"+text)
+		"WHERE (%[2]s LIKE $1 OR %[2]s LIKE $2)%[4]s ORDER BY %[2]s LIMIT %[3]d", k.table, k.column, mostCandidates+1, of),
+		args...)
 	if err != nil {
 		return "", fmt.Errorf("find %s %q: %w", k.one, typed, err)
 	}
@@ -71,7 +76,7 @@ func MatchesID(id, typed string) bool {
 
 // ResolveAction completes the beginning or the end of an action's id.
 func (h *App) ResolveAction(ctx context.Context, typed string) (string, error) {
-	id, err := actionIDs.complete(ctx, h, typed)
+	id, err := actionIDs.complete(ctx, h, "", typed)
 	if err == nil && id == "" {
 		return "", usage.Errorf("there is no action %s; 'postroomd actions' lists the actions", typed)
 	}
@@ -81,17 +86,17 @@ func (h *App) ResolveAction(ctx context.Context, typed string) (string, error) {
 // FindAction is ResolveAction for an id that may be of something else: it returns an empty one if there is no such
 // action.
 func (h *App) FindAction(ctx context.Context, typed string) (string, error) {
-	return actionIDs.complete(ctx, h, typed)
+	return actionIDs.complete(ctx, h, "", typed)
 }
 
 // FindDecision completes the beginning or the end of a decision's id; empty if there is no such decision.
 func (h *App) FindDecision(ctx context.Context, typed string) (string, error) {
-	return decisionIDs.complete(ctx, h, typed)
+	return decisionIDs.complete(ctx, h, "", typed)
 }
 
 // ResolveJob completes the beginning or the end of a job's id. listing is the command that lists those that are meant.
 func (h *App) ResolveJob(ctx context.Context, typed, listing string) (string, error) {
-	id, err := jobIDs.complete(ctx, h, typed)
+	id, err := jobIDs.complete(ctx, h, "", typed)
 	if err == nil && id == "" {
 		return "", usage.Errorf("there is no job %s; '%s' lists them", typed, listing)
 	}

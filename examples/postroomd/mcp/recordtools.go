@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/reasons"
 )
@@ -112,7 +113,7 @@ func (s *server) actions(ctx context.Context, c *call, in actionsInput) (out act
 		filter.AccountID, filter.MessageID = account.ID, m.ID
 	}
 	if in.Before != "" {
-		if filter.Before, err = s.app.ResolveAction(ctx, in.Before); err != nil {
+		if filter.Before, err = s.actionID(ctx, in.Before); err != nil {
 			return out, err
 		}
 	}
@@ -125,21 +126,17 @@ func (s *server) actions(ctx context.Context, c *call, in actionsInput) (out act
 }
 
 type actionInput struct {
-	ID string `json:"id" jsonschema:"id of an action, or its beginning"`
+	ID string `json:"id" jsonschema:"id of an action"`
 }
 
 func (s *server) action(ctx context.Context, c *call, in actionInput) (out Action, err error) {
-	id, err := s.app.ResolveAction(ctx, in.ID)
+	id, err := s.actionID(ctx, in.ID)
 	if err != nil {
 		return out, err
 	}
 	a, err := s.app.Ledger.Action(ctx, id)
 	if err != nil {
 		return out, err
-	}
-	if account, err := s.app.Mail.Account(ctx, a.AccountID); s.caller.Mailboxes != nil && (err != nil ||
-		!s.mayName(account.Email)) {
-		return out, usage.Errorf("there is no action %s", in.ID)
 	}
 	d, err := s.app.Ledger.Decision(ctx, a.DecisionID)
 	if err != nil {
@@ -156,6 +153,25 @@ func (s *server) action(ctx context.Context, c *call, in actionInput) (out Actio
 		return out, err
 	}
 	return out, nil
+}
+
+// actionID completes the id of an action. A caller of some mailboxes gives it whole, of one of them: what a beginning
+// could be would tell of the others.
+func (s *server) actionID(ctx context.Context, typed string) (string, error) {
+	if s.caller.Mailboxes == nil {
+		return s.app.ResolveAction(ctx, typed)
+	}
+	a, err := s.app.Ledger.Action(ctx, typed)
+	if err == nil {
+		var account mailstore.Account
+		if account, err = s.app.Mail.Account(ctx, a.AccountID); err == nil && s.mayName(account.Email) {
+			return a.ID, nil
+		}
+	}
+	if err == nil || errors.Is(err, postroom.ErrNotFound) {
+		err = usage.Errorf("there is no action %s: write the whole id, as actions_list has it", typed)
+	}
+	return "", err
 }
 
 type approvalsInput struct {
