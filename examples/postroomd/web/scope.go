@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -89,8 +90,11 @@ func (h *Handler) ofAnswers(r *http.Request) (mailboxes []string, err error) {
 	}
 	for _, shown := range named {
 		request, err := texts.ShownRequest(r.Context(), h.app, shown)
-		if err != nil {
+		if errors.Is(err, texts.ErrShown) {
 			continue // it is not answered either
+		}
+		if err != nil {
+			return nil, err
 		}
 		action, err := h.app.Ledger.Action(r.Context(), request.ActionID)
 		if err != nil {
