@@ -86,7 +86,10 @@ func settingsIn(text string) map[string]string {
 
 // StoppedBy describes to people who has stopped everything, or which rules or models are stopped; empty if nothing is
 // stopped.
-func (h *App) StoppedBy(ctx context.Context) (string, error) {
+func (h *App) StoppedBy(ctx context.Context) (string, error) { return h.StoppedIn(ctx, "") }
+
+// StoppedIn is StoppedBy, of the rules and models of one mailbox alone; an empty id stands for all.
+func (h *App) StoppedIn(ctx context.Context, accountID string) (string, error) {
 	stop, err := h.Ledger.Switch().Stopped(ctx)
 	if err != nil {
 		return "", err
@@ -98,15 +101,19 @@ func (h *App) StoppedBy(ctx context.Context) (string, error) {
 	if err != nil || held != "" {
 		return held, err
 	}
-	return h.OpenBreakers(ctx)
+	return h.openBreakers(ctx, accountID)
 }
 
 // OpenBreakers lists the rules or models that breakers have stopped; empty if there are none.
-func (h *App) OpenBreakers(ctx context.Context) (string, error) {
+func (h *App) OpenBreakers(ctx context.Context) (string, error) { return h.openBreakers(ctx, "") }
+
+func (h *App) openBreakers(ctx context.Context, accountID string) (string, error) {
 	open, err := h.Ledger.Breakers().Open(ctx)
-	lines := make([]string, len(open))
+	var lines []string
 	for i := range open {
-		lines[i] = "in account " + open[i].AccountID + " " + open[i].String()
+		if accountID == "" || open[i].AccountID == accountID {
+			lines = append(lines, "in account "+open[i].AccountID+" "+open[i].String())
+		}
 	}
 	return strings.Join(lines, "\n"), err
 }

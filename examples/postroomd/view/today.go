@@ -69,6 +69,9 @@ func newStatusOf(ctx context.Context, h *app.App, accountID string) (*Status, er
 	})
 	s.Jobs, s.Outages, s.RuleFiles, s.NotAsked, s.Discord = nil, nil, nil, nil, nil
 	s.Undecided, s.Held, s.Sending, s.Tried = 0, 0, 0, 0
+	if s.Stopped, err = h.StoppedIn(ctx, accountID); err != nil {
+		return nil, err
+	}
 	s.Approvals, err = CountWaiting(ctx, h, accountID)
 	return s, err
 }
