@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/web"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/ruleschat"
 	"github.com/postroom-go/postroom/safety"
@@ -130,6 +134,35 @@ func TestAForeignMailboxIsNotNamed(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, as.post("waiting/answer", form).status, name)
 	}
 	require.NotEmpty(t, w.waiting(safety.Filter{}))
+}
+
+// What a breaker has stopped in one mailbox is not said to who has another.
+func TestABreakerIsOfItsMailbox(t *testing.T) {
+	w := newWorld(t)
+	w.withNeighbour()
+	accounts, err := w.Mail.Accounts(t.Context())
+	require.NoError(t, err)
+	owner := accounts[slices.IndexFunc(accounts, func(a mailstore.Account) bool { return a.Email == sample.Owner })].ID
+	now := time.Now()
+	require.NoError(t, w.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO safety_breakers (account_id, source, opened_at, open_until, why) "+
+			"VALUES ($1, 'llm', $2, $3, 'a flood')", owner, dbtime.Of(now), dbtime.Of(now.Add(time.Hour)))
+		return err
+	}))
+	for mailbox, told := range map[string]bool{sample.Owner: true, neighbour: false} {
+		page := w.as(access.Person{Name: "bob@example.org", Role: access.Own, Mailboxes: []string{mailbox}}).get("")
+		require.Equal(t, told, strings.Contains(page.body, "a flood"), mailbox)
+	}
+}
+
+// Signing out is of those who signed in here: a proxy has signed others in.
+func TestWhoComesByAProxyHasNoSignOut(t *testing.T) {
+	for issuer, shown := range map[string]bool{"": false, "https://id.example": true} {
+		w := newWorldWith(t, "", func(c *config.Config) { c.Web.OIDCIssuer = issuer })
+		as := w.as(access.Person{Name: "bob@example.org", Role: access.See})
+		require.Equal(t, shown, strings.Contains(as.get("").body, "Sign out"), issuer)
+		require.NotContains(t, w.get("").body, "Sign out", "on this machine")
+	}
 }
 
 // A stream ends after a time, and who makes it is asked again: it does not outlive a sign-out for long.

@@ -89,6 +89,7 @@ type frame struct {
 	Stopped *stop.Stop
 	Waiting int // requests for approval
 	Person  access.Person
+	SignsIn bool   // people sign in here, and not at a proxy
 	Done    string // what was just done; empty on most pages
 	Data    any
 	Content template.HTML
@@ -114,8 +115,8 @@ func (f *frame) Mends(do string) bool {
 // All reports whether the person sees what is of all mailboxes.
 func (f *frame) All() bool { return f.Person.May(access.See, access.Everything) }
 
-// Elsewhere reports whether the person is known by name, and can sign out.
-func (f *frame) Elsewhere() bool { return f.Person.Name != access.LocalName }
+// SignsOut reports whether the person has signed in at a provider, and can sign out.
+func (f *frame) SignsOut() bool { return f.SignsIn && f.Person.Name != access.LocalName }
 
 // Seen tells the stop that the page shows from another.
 func (f *frame) Seen() string { return seen(f.Stopped) }
@@ -139,7 +140,7 @@ func (h *Handler) frame(ctx context.Context, u *url.URL, v *view) (*frame, error
 	self := url.URL{Path: u.Path, RawQuery: query.Encode()}
 	f := &frame{Root: webui.Root(u.Path), Self: self.RequestURI(), Watched: watched.RequestURI(), Name: v.name,
 		Title: v.title, Live: v.live, Zone: zone(u.Query().Get(zoneParam)), Now: time.Now(), Done: done, Data: v.data,
-		Person: access.From(ctx)}
+		Person: access.From(ctx), SignsIn: h.app.Env.Config.Web.OIDCIssuer != ""}
 	var err error
 	if f.Stopped, err = h.app.Ledger.Switch().Stopped(ctx); err == nil {
 		f.Waiting, err = h.countWaiting(ctx, f.Person)
