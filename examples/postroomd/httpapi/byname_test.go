@@ -32,7 +32,7 @@ func TestAHostHasItsOwnSignIn(t *testing.T) {
 	}{
 		{"127.0.0.1:17800", "127.0.0.1:5", "", "/healthz", http.StatusOK},
 		{"127.0.0.1:17800", "127.0.0.1:5", "", "/", http.StatusUnauthorized},
-		{"127.0.0.1:17800", "127.0.0.1:5", "ada@example.org", "/", http.StatusUnauthorized},
+		{"127.0.0.1:17800", "127.0.0.1:5", "ada@example.org", "/", http.StatusMisdirectedRequest},
 		{"127.0.0.1:17800", "192.0.2.1:5", "", "/healthz", http.StatusMisdirectedRequest},
 		{"localhost", "192.0.2.1:5", "ada@example.org", "/", http.StatusMisdirectedRequest},
 		{"mail.example.org", "192.0.2.1:5", "ada@example.org", "/", http.StatusOK},
@@ -54,5 +54,13 @@ func TestAHostHasItsOwnSignIn(t *testing.T) {
 		answer := httptest.NewRecorder()
 		pages.ServeHTTP(answer, r)
 		require.Equal(t, c.status, answer.Code, "%+v: %s", c, answer.Body)
+	}
+	for _, name := range []string{"X-Forwarded-For", "Forwarded"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/healthz", nil)
+		r.RemoteAddr = "127.0.0.1:5"
+		r.Header.Set(name, "192.0.2.7")
+		answer := httptest.NewRecorder()
+		pages.ServeHTTP(answer, r)
+		require.Equal(t, http.StatusMisdirectedRequest, answer.Code, name)
 	}
 }

@@ -74,11 +74,12 @@ func (w *Server) Close() error {
 
 // byName serves this machine's own names by local, and that of the page by elsewhere. Requests with other host names
 // are refused: a website whose name server returns an address of this machine would have the same origin, and could
-// read everything. The own names count from this machine only.
+// read everything. The own names count from this machine only, and not where a proxy here passes on what comes from
+// elsewhere.
 func byName(local http.Handler, page *access.Guard, elsewhere http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case access.IsLoopback(hostOf(r.Host)) && access.IsLoopback(hostOf(r.RemoteAddr)):
+		case access.IsLoopback(hostOf(r.Host)) && access.IsLoopback(hostOf(r.RemoteAddr)) && !page.Passed(r):
 			local.ServeHTTP(w, r)
 		case page.Knows(r.Host):
 			elsewhere.ServeHTTP(w, r)

@@ -88,6 +88,15 @@ func New(cfg Config) (*Guard, error) {
 // Knows reports whether the host of a request is that of the page.
 func (g *Guard) Knows(host string) bool { return g != nil && strings.EqualFold(host, g.url.Host) }
 
+// Passed reports whether a proxy has passed a request on: it says so, or who the person is.
+func (g *Guard) Passed(r *http.Request) bool {
+	names := []string{"Forwarded", "X-Forwarded-For"}
+	if g != nil && g.cfg.ProxyHeader != "" {
+		names = append(names, g.cfg.ProxyHeader)
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return len(r.Header.Values(name)) > 0 })
+}
+
 // Protect lets requests through to next with the person who makes them. Others are refused, or asked to sign in.
 func (g *Guard) Protect(next http.Handler) http.Handler {
 	return webui.Secured(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
