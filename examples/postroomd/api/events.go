@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
@@ -21,6 +22,33 @@ type eventsAPI struct {
 	app  *app.App
 	of   mailboxes
 	done <-chan struct{} // ends the streams
+	open *openStreams
+}
+
+// mostStreams bounds the open streams of a token.
+const mostStreams = 10
+
+// openStreams counts the open streams of each token, by its name.
+type openStreams struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+// begin counts a stream until end is called; it reports whether the token may have one more.
+func (s *openStreams) begin(token string) (end func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[token] >= mostStreams {
+		return nil, false
+	}
+	s.of[token]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.of[token]--; s.of[token] == 0 {
+			delete(s.of, token)
+		}
+	}, true
 }
 
 func (a eventsAPI) routes() []webapi.Route {
@@ -84,6 +112,12 @@ func (a eventsAPI) stream(w http.ResponseWriter, r *http.Request, in eventsQuery
 				errors.New("there was no such event: leave Last-Event-ID and after out, and begin with what is now"))
 		}
 	}
+	end, ok := a.open.begin(TokenOf(r).Name)
+	if !ok {
+		return webapi.WithStatus(http.StatusTooManyRequests, fmt.Errorf(
+			"the token has %d open streams of events, and may have no more: close one, and call again", mostStreams))
+	}
+	defer end()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	s.follow(r.Context(), func() error { return stillValid(r) })

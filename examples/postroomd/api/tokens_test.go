@@ -151,6 +151,29 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 	}
 }
 
+// A token has so many streams open, and a closed one makes room.
+func TestATokenHasSoManyStreams(t *testing.T) {
+	w := newWorld(t)
+	server := httptest.NewServer(w.api)
+	defer server.Close()
+	var ends []func()
+	for range 10 {
+		stream, end := w.events(server.URL, "")
+		require.Equal(t, "begin", (<-stream).kind)
+		ends = append(ends, end)
+	}
+	defer func() {
+		for _, end := range ends {
+			end()
+		}
+	}()
+	require.Contains(t, call[problem](w, "GET", "/events", "", http.StatusTooManyRequests).Detail, "10 open streams")
+	w.as = w.add("another", tokens.See)
+	stream, end := w.events(server.URL, "")
+	defer end()
+	require.Equal(t, "begin", (<-stream).kind)
+}
+
 // probe makes a call with an empty body, and returns its status and answer.
 func (w *world) probe(method, path string) (status int, says string) {
 	w.Helper()

@@ -165,6 +165,14 @@ func TestWhoComesByAProxyHasNoSignOut(t *testing.T) {
 	}
 }
 
+// What no page reads makes no address of its own, and nobody watches as somebody else.
+func TestAWatchedAddressHasWhatPagesRead(t *testing.T) {
+	bob := access.Person{Name: "bob@example.org"}
+	require.Equal(t, "/waiting?as=bob%40example.org&sender=ann&zone=Europe%2FOslo",
+		web.Watched("/waiting?x=1&sender=ann&as=ada@example.org&zone=Europe/Oslo&n=2&sender=two", bob))
+	require.Equal(t, "/", web.Watched("/?as=bob@example.org&y=2", access.Person{Name: access.LocalName}))
+}
+
 // A stream ends after a time, and who makes it is asked again: it does not outlive a sign-out for long.
 func TestAStreamOfAPageEnds(t *testing.T) {
 	pages, err := web.New(newWorld(t).App)
@@ -174,7 +182,8 @@ func TestAStreamOfAPageEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	answer := httptest.NewRecorder()
-	access.Local(pages).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/events?page=/waiting", nil))
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/events?page=/waiting", nil)
+	access.Local(pages).ServeHTTP(answer, r)
 	require.NoError(t, ctx.Err(), "it goes on")
 	require.Contains(t, answer.Body.String(), "retry")
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
@@ -22,3 +23,13 @@ func (h *Handler) Routes() (list []Route) {
 
 // EndStreamsAfter bounds the streams of events by another time.
 func (h *Handler) EndStreamsAfter(d time.Duration) { h.streamLasts = d }
+
+// Watched is the address that is watched for a person who names a page.
+func Watched(page string, p access.Person) string {
+	u, err := url.Parse(page)
+	if err != nil {
+		return err.Error()
+	}
+	watchedBy(u, p)
+	return u.RequestURI()
+}

@@ -109,10 +109,15 @@ func by(r *http.Request) string { return access.From(r.Context()).Name }
 // Only events sets it.
 const asParam = "as"
 
-// watchedBy adds the viewer to the address of a watched page.
+// watchedBy adds the viewer to the address of a watched page. Parameters that no page reads are left out: each address
+// is rendered for itself, and only so many are.
 func watchedBy(u *url.URL, p access.Person) {
-	query := u.Query()
-	query.Del(asParam)
+	query := url.Values{}
+	for _, name := range append([]string{"before", zoneParam}, filterNames...) {
+		if value := u.Query().Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
 	if p.Name != access.LocalName {
 		query.Set(asParam, p.Name)
 	}
