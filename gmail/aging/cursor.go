@@ -119,7 +119,8 @@ func (j *job) save(ctx context.Context, w *queue.Work[Payload], c *cursor) error
 	add := Counts{c.messages - c.saved.Messages, c.decided - c.saved.Actions, c.leftAlone - c.saved.LeftAlone}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, sqlSaveCursor, w.Payload.AccountID, c.ruleID, c.ordinal,
-			c.version, int64(c.age/time.Second), dbtime.Of(c.asked), add.Messages, add.Actions, add.LeftAlone, dbtime.Of(queue.Now(tx)))
+			c.version, int64(c.age/time.Second), dbtime.Of(c.asked), add.Messages, add.Actions, add.LeftAlone,
+			dbtime.Of(queue.Now(tx)))
 		if err != nil {
 			return fmt.Errorf("aging: rule %s: %w", c.ruleID, err)
 		}

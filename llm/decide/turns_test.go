@@ -60,7 +60,8 @@ func letter(n int, from string) *postroom.Message {
 		{Name: "Authentication-Results", Value: "mx.google.com; dmarc=pass header.from=" + domain},
 	}
 	return &postroom.Message{Headers: headers, ID: fmt.Sprintf("%s-%d", from, n), AccountID: "a1",
-		From: postroom.Address{Email: from}, Subject: fmt.Sprintf("Letter %d", n), BodyPlain: "Hello.", ReceivedAt: time.Now().Add(-time.Minute)}
+		From: postroom.Address{Email: from}, Subject: fmt.Sprintf("Letter %d", n), BodyPlain: "Hello.",
+		ReceivedAt: time.Now().Add(-time.Minute)}
 }
 
 // Sixty mails of one stranger, from many addresses or subdomains of the domain, or as others who are not verified, leave

@@ -106,8 +106,8 @@ func (h *App) ApplyToOldMail(ctx context.Context, a mailstore.Account, dry bool)
 	})
 }
 
-// AskedAboutOldMail notes that a person has answered about an account's old mail, or had all rules applied to it: nobody
-// is asked again.
+// AskedAboutOldMail notes that a person has answered about an account's old mail, or had all rules applied to it:
+// nobody is asked again.
 func (h *App) AskedAboutOldMail(ctx context.Context, accountID string) error {
 	return h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, sqlAskedOldMail, accountID, dbtime.Of(queue.Now(tx)))

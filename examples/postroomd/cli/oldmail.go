@@ -20,8 +20,8 @@ import (
 const answerTime = time.Minute
 
 // askAboutOldMail asks on a terminal, once for each mailbox, whether the rules are applied to the mail that came before
-// the mailbox was added, and returns the ids of the accounts where they were. Nobody is asked about mail with which they
-// would do nothing, nor is anything asked after a question that nobody has answered.
+// the mailbox was added, and returns the ids of the accounts where they were. Nobody is asked about mail with which
+// they would do nothing, nor is anything asked after a question that nobody has answered.
 func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (applied []string, err error) {
 	in, out := cmd.InOrStdin(), cmd.ErrOrStderr()
 	if h.Env.Demo || h.Env.Config.Safety.DryRun || !command.CanAsk(in, out) {

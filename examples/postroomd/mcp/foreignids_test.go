@@ -17,7 +17,8 @@ func TestBeginningsOfIDsTellNothingOfOtherMailboxes(t *testing.T) {
 	w := newWorld(t, mcp.Caller{Name: "test", Propose: true}, mail("ann@example.com", "Tea", "At five?", true),
 		mail("ann@example.com", "More tea", "At six?", true))
 	for _, id := range w.find("from:ann") {
-		require.NoError(t, w.call("action_propose", args{"messages": []string{id}, "action": "star", "why": "tea"}, &proposals{}))
+		star := args{"messages": []string{id}, "action": "star", "why": "tea"}
+		require.NoError(t, w.call("action_propose", star, &proposals{}))
 	}
 	account, err := w.app.Mail.AccountByEmail(t.Context(), sample.Owner)
 	require.NoError(t, err)

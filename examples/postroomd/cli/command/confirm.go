@@ -51,8 +51,8 @@ func CanAsk(in io.Reader, out io.Writer) bool {
 }
 
 // Ask asks a question in passing, and reports whether a person has answered within the time, and said yes. The error is
-// that of ctx, or that the question could not be written. After a question that nobody has answered, the next line of in
-// is lost.
+// that of ctx, or that the question could not be written. After a question that nobody has answered, the next line of
+// in is lost.
 func Ask(ctx context.Context, in *bufio.Reader, out io.Writer, text string,
 	within time.Duration) (yes, answered bool, err error) {
 	if _, err := fmt.Fprintf(out, "%s [y/N] ", text); err != nil {
