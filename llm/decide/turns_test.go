@@ -64,8 +64,8 @@ func letter(n int, from string) *postroom.Message {
 		ReceivedAt: time.Now().Add(-time.Minute)}
 }
 
-// Sixty mails of one stranger, from many addresses or subdomains of the domain, or as others who are not verified, leave
-// mom's letter its place on the same day.
+// Sixty mails of one stranger, from many addresses or subdomains of the domain, or as others who are not verified,
+// leave mom's letter its place on the same day.
 func TestAStrangerDoesNotSpendTheDay(t *testing.T) {
 	for _, domain := range []string{"m%d@stranger.example", "one@big.example", "a@m%d.stranger.com", "mom@home.example"} {
 		dbtest.Each(t, func(t *testing.T, db queue.DB) {

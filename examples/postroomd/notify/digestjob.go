@@ -79,8 +79,8 @@ func (n *Notifier) RegisterDigests(d *queue.Dispatcher, cfg DigestConfig) {
 // maxSpan bounds the time of a digest, after a time without any.
 const maxSpan = 31 * 24 * time.Hour
 
-// LastDigest returns when the last digest until now was made; zero if none was. One that a clock which was wrong has put
-// into the future does not count: the next one would begin there, and say nothing.
+// LastDigest returns when the last digest until now was made; zero if none was. One that a clock which was wrong has
+// put into the future does not count: the next one would begin there, and say nothing.
 func LastDigest(ctx context.Context, q dbquery.Querier, now time.Time) (time.Time, error) {
 	var at dbtime.Time
 	err := dbquery.Get(ctx, q, &at, `
