@@ -126,6 +126,10 @@ func (w *world) multiply(messages int) {
 		_, err := tx.ExecContext(ctx, "ANALYZE")
 		return err
 	}))
+	if w.Env.Config.Paths.Database.Postgres() { // as autovacuum does soon
+		_, err := w.DB.Reader().ExecContext(w.Context(), "VACUUM messages, threads, decisions, actions")
+		require.NoError(w, err)
+	}
 }
 
 // dialect returns how a time is put eleven hours earlier for each copy, and an id made of that of the sample.
