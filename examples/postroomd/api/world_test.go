@@ -1,12 +1,14 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
@@ -84,8 +86,9 @@ func (w *world) work() {
 // try makes a call, and returns its status and answer, which must be as the description of the API says.
 func (w *world) try(method, path, body string, fields ...string) (*httptest.ResponseRecorder, string) {
 	w.Helper()
-	r := httptest.NewRequestWithContext(w.Context(), method, "https://api.example.org/api/v1"+path,
-		strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute) // a stream that must not begin ends as well
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, method, "https://api.example.org/api/v1"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.as)
 	for i := 0; i < len(fields); i += 2 {
 		r.Header.Set(fields[i], fields[i+1])

@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/tokens"
 )
 
-// withAPI adds the API, and what assistants call if the token of assistants is configured. Each call needs the token, so any
-// host name is permitted, and a proxy. The returned function also ends the streams of events.
+// withAPI adds the API, and what assistants call if the token of assistants is configured. Each call needs the token,
+// so any host name is permitted, and a proxy. The returned function also ends the streams of events.
 func withAPI(h *app.App, local http.Handler, onClose func()) (http.Handler, func(), error) {
 	all := http.NewServeMux()
 	all.Handle("/", local)
