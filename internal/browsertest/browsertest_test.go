@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,9 +12,11 @@ import (
 
 // What the script is to find is found, and what is right is not.
 func TestCrookedPagesAreFound(t *testing.T) {
-	body := ""
+	var body atomic.Pointer[string] // a browser asks for more than the page, and later
+	show := func(html string) { body.Store(&html) }
+	show("")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>x</title><main><h1>A page</h1>` + body + `</main></html>`))
+		_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>x</title><main><h1>A page</h1>` + *body.Load() + `</main></html>`))
 	}))
 	defer server.Close()
 	b := Browse(t)
@@ -26,7 +29,7 @@ func TestCrookedPagesAreFound(t *testing.T) {
 		`<p style="height:20px">One line</p><p style="margin-top:-38px;line-height:20px">another</p>`:                                                                 "overlaps",
 		`<button style="position:absolute;left:20px;top:60px">A</button><p style="margin:0">B</p><p style="position:absolute;left:24px;top:62px;margin:0">C over</p>`: "overlaps",
 	} {
-		body = html
+		show(html)
 		b.Open(server.URL)
 		found := Eval[[]string](b, Crooked)
 		if finds == "" {
@@ -35,10 +38,10 @@ func TestCrookedPagesAreFound(t *testing.T) {
 			require.Contains(t, strings.Join(found, "\n"), finds, html)
 		}
 	}
-	body = `<img src="data:,">`
+	show(`<img src="data:,">`)
 	b.Open(server.URL)
 	require.Contains(t, strings.Join(b.inaccessible(), "\n"), "image-alt")
-	body = `<p>All is well.</p>`
+	show(`<p>All is well.</p>`)
 	b.Open(server.URL)
 	b.Accessible("a page")
 }

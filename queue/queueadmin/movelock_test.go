@@ -47,7 +47,7 @@ func TestMoveGoesOnAfterACallThatHasDied(t *testing.T) {
 		}()
 		removeAll := func() {
 			t.Helper()
-			time.Sleep(time.Minute) // it waits for the job
+			time.Sleep(time.Minute + 250*time.Millisecond) // it waits for the job, and shows itself each second
 			workers, err := from.Driver().Workers(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, ended)
