@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/editor"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
@@ -57,7 +58,7 @@ type App struct {
 	Audit *audit.Log
 
 	Models     *Models
-	RuleEditor *RuleEditor
+	RuleEditor *editor.Editor
 	Notifier   *notify.Notifier
 
 	// Set only if jobs are run or enqueued.
@@ -158,7 +159,7 @@ func (h *App) setUp(ctx context.Context) error {
 		return err
 	}
 	h.Models.mail, h.Models.ledger = h.Mail, h.Ledger
-	h.RuleEditor = &RuleEditor{env: h.Env, db: h.DB, queue: h.Queue, mail: h.Mail, rules: h.Rules}
+	h.RuleEditor = editor.New(h.Env, h.DB, h.Queue, h.Mail, h.Rules)
 	return nil
 }
 

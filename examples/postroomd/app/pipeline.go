@@ -98,7 +98,7 @@ func (h *App) readRules(_ context.Context, a mailstore.Account) (*rulesfile.File
 }
 
 // rulesChanged reports whether the file has changed since it was read: a proposal that a person has accepted meanwhile
-// is not reverted. See RuleEditor.Change.
+// is not reverted. See editor.Editor.Change.
 func (h *App) rulesChanged(file *rulesfile.File) (bool, error) {
 	if h.demo != nil {
 		return false, nil

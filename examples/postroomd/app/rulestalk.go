@@ -156,7 +156,7 @@ func refusedProposal(err error) error {
 // Without a model, sessions can be read. path is the rules file that is talked about; empty if there is none, or only
 // sessions are read.
 func (h *App) NewRulesChat(path string) (*ruleschat.Chat, error) {
-	cfg := ruleschat.Config{DB: h.DB, Kinds: h.Env.ActionKinds(), Options: h.RuleEditor.rulesOptions(path)}
+	cfg := ruleschat.Config{DB: h.DB, Kinds: h.Env.ActionKinds(), Options: h.RuleEditor.Options(path)}
 	if !h.Env.Config.LLM.Enabled() {
 		return ruleschat.New(cfg)
 	}

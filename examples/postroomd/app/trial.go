@@ -30,7 +30,7 @@ func (h *App) Backtest(ctx context.Context, t Trial) (*backtest.Report, error) {
 	inUse = slices.DeleteFunc(inUse, func(r rules.Rule) bool { return r.AccountID != "" && r.AccountID != t.Account.ID })
 	cfg := backtest.Config{Rules: inUse, Kinds: h.Env.ActionKinds(), Samples: t.Samples, Senders: h.Mail}
 	if t.Text != "" {
-		tried, err := h.RuleEditor.read(ctx, t)
+		tried, err := h.RuleEditor.ParseFor(ctx, t.Account.ID, t.Path, t.Text)
 		if err != nil {
 			return nil, err
 		}
@@ -43,23 +43,4 @@ func (h *App) Backtest(ctx context.Context, t Trial) (*backtest.Report, error) {
 	messages := h.Mail.AllMessages(ctx, t.Account.ID, mailstore.MessageRange{Since: t.Since, SkipLabels: []string{
 		postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}})
 	return backtest.Run(ctx, cfg, messages)
-}
-
-// read reads the rules of a trial for its account: label names become ids.
-func (e *RuleEditor) read(ctx context.Context, t Trial) ([]rules.Rule, error) {
-	account := t.Account
-	file, err := e.Parse(t.Path, t.Text)
-	if err != nil {
-		return nil, err
-	}
-	id, err := e.LabelIDs(ctx, account.ID)
-	if err != nil {
-		return nil, err
-	}
-	file = file.For(account.ID, account.Email)
-	file.ResolveLabels(id)
-	for i := range file.Rules {
-		file.Rules[i].AccountID = account.ID
-	}
-	return file.Rules, nil
 }

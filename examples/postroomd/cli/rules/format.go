@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/editor"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/rules/rulesfile"
@@ -73,5 +73,5 @@ func formatRules(cmd *cobra.Command, path string, check bool) (changed bool, err
 	case bytes.Equal(data, out):
 		return false, nil
 	}
-	return true, app.RewriteRulesFile(path, string(data), string(out))
+	return true, editor.Rewrite(path, string(data), string(out))
 }

@@ -1,4 +1,6 @@
-package app
+// Package editor changes the rules of mailboxes: those that are stored, and the YAML file that they are read from, whose
+// comments stay. [Editor.Change] writes both or neither, and refuses to write over what a person has edited meanwhile.
+package editor
 
 import (
 	"cmp"
@@ -20,8 +22,8 @@ import (
 	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
-// A RuleEditor changes the rules of mailboxes: those that are stored, and the file that they are read from.
-type RuleEditor struct {
+// A Editor changes the rules of mailboxes: those that are stored, and the file that they are read from.
+type Editor struct {
 	env   *environment.Environment
 	db    queue.DB
 	queue *queue.Queue
@@ -29,8 +31,15 @@ type RuleEditor struct {
 	rules *rulestore.Store
 }
 
+// New returns an editor of the rules that are stored in db, and of the files of env.
+func New(
+	env *environment.Environment, db queue.DB, q *queue.Queue, mail *mailstore.Store, stored *rulestore.Store,
+) *Editor {
+	return &Editor{env: env, db: db, queue: q, mail: mail, rules: stored}
+}
+
 // Current returns the configured file, or otherwise a file made of the rules that are stored for the mailbox.
-func (e *RuleEditor) Current(ctx context.Context, accountID string) (*rulesfile.File, error) {
+func (e *Editor) Current(ctx context.Context, accountID string) (*rulesfile.File, error) {
 	path, err := e.Path(ctx, accountID)
 	if err != nil {
 		return nil, err
@@ -47,7 +56,7 @@ func (e *RuleEditor) Current(ctx context.Context, accountID string) (*rulesfile.
 
 // Path returns the path of the file that is configured for the mailbox; empty if there is none. An empty id stands for
 // the rules of all mailboxes.
-func (e *RuleEditor) Path(ctx context.Context, accountID string) (string, error) {
+func (e *Editor) Path(ctx context.Context, accountID string) (string, error) {
 	if accountID == "" {
 		return string(e.env.Config.Paths.Rules), nil
 	}
@@ -64,7 +73,7 @@ var errMailboxGone = usage.Errorf(
 
 // rulesText returns the text of the mailbox's file, empty if it does not exist, or, without a path, a text of the rules
 // that are stored for the mailbox.
-func (e *RuleEditor) rulesText(ctx context.Context, accountID, path string) (string, error) {
+func (e *Editor) rulesText(ctx context.Context, accountID, path string) (string, error) {
 	if path != "" {
 		return readRulesFile(path)
 	}
@@ -80,10 +89,10 @@ func (e *RuleEditor) rulesText(ctx context.Context, accountID, path string) (str
 }
 
 // Parse reads the text of rules of the file at path, which may be empty.
-func (e *RuleEditor) Parse(path, text string) (*rulesfile.File, error) { return e.parse(path, text) }
+func (e *Editor) Parse(path, text string) (*rulesfile.File, error) { return e.parse(path, text) }
 
-func (e *RuleEditor) parse(path, text string, more ...rulesfile.ParseOption) (*rulesfile.File, error) {
-	options := append(e.rulesOptions(path), more...)
+func (e *Editor) parse(path, text string, more ...rulesfile.ParseOption) (*rulesfile.File, error) {
+	options := append(e.Options(path), more...)
 	file, err := rulesfile.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), options...)
 	if err != nil {
 		return nil, usage.Wrap(err)
@@ -91,8 +100,8 @@ func (e *RuleEditor) parse(path, text string, more ...rulesfile.ParseOption) (*r
 	return file, nil
 }
 
-// rulesOptions are the options for reading the rules of the file at path, which may be empty.
-func (e *RuleEditor) rulesOptions(path string) []rulesfile.ParseOption {
+// Options returns the options for reading the rules of the file at path, which may be empty.
+func (e *Editor) Options(path string) []rulesfile.ParseOption {
 	options := []rulesfile.ParseOption{rulesfile.WithKinds(e.env.ActionKinds()), e.env.RefuseActions()}
 	if path != "" {
 		options = append(options, rulesfile.WithFiles(os.DirFS(filepath.Dir(path))))
@@ -107,7 +116,7 @@ func (e *RuleEditor) rulesOptions(path string) []rulesfile.ParseOption {
 // The file is what the next start reads. It is written last, just before the transaction commits, under a lock that
 // all changes of rules take: if the process is killed in between, the file has changed, and the next start reads it.
 // A person who edits the file takes no lock: if it has changed by then, it is not overwritten, and nothing changes.
-func (e *RuleEditor) Change(
+func (e *Editor) Change(
 	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (
 		*rulesfile.File, error),
 ) (done rulestore.Imported, err error) {
@@ -146,7 +155,7 @@ func (e *RuleEditor) Change(
 		if path == "" || changed.Source == before {
 			return nil
 		}
-		if err := RewriteRulesFile(path, before, changed.Source); err != nil {
+		if err := Rewrite(path, before, changed.Source); err != nil {
 			return err
 		}
 		written = changed.Source
@@ -158,18 +167,18 @@ func (e *RuleEditor) Change(
 	return done, err
 }
 
-// A rulesReader is a mailbox whose rules come from the file.
-type rulesReader struct {
+// A Reader is a mailbox whose rules come from the file.
+type Reader struct {
 	accountID string
 	address   string
 	labelID   func(name string) (string, bool)
 }
 
 // Email is the address of the mailbox.
-func (r rulesReader) Email() string { return r.address }
+func (r Reader) Email() string { return r.address }
 
 // Readers returns all mailboxes that read the file of the given one; that mailbox alone if it has none.
-func (e *RuleEditor) Readers(ctx context.Context, accountID string) ([]rulesReader, error) {
+func (e *Editor) Readers(ctx context.Context, accountID string) ([]Reader, error) {
 	accounts, err := e.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -179,7 +188,7 @@ func (e *RuleEditor) Readers(ctx context.Context, accountID string) ([]rulesRead
 		return nil, errMailboxGone
 	}
 	path := e.env.RulesPath(accounts[i].Email)
-	var list []rulesReader
+	var list []Reader
 	for _, a := range accounts {
 		reads := a.ID == accountID || path != "" && e.env.RulesPath(a.Email) == path
 		if a.State == mailstore.AccountRemoving || !reads {
@@ -189,13 +198,13 @@ func (e *RuleEditor) Readers(ctx context.Context, accountID string) ([]rulesRead
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, rulesReader{a.ID, a.Email, id})
+		list = append(list, Reader{a.ID, a.Email, id})
 	}
 	return list, nil
 }
 
 // storeRules stores the file as the rules of a mailbox, and creates the labels that it names.
-func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string,
+func (e *Editor) storeRules(ctx context.Context, tx queue.Tx, reader Reader, what string,
 	file *rulesfile.File) (rulestore.Imported, error) {
 	own := file.For(reader.accountID, reader.address)
 	own.Name = what + ": " + file.Name
@@ -210,7 +219,7 @@ func (e *RuleEditor) storeRules(ctx context.Context, tx queue.Tx, reader rulesRe
 
 // VersionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one
 // mailbox.
-func (e *RuleEditor) VersionText(ctx context.Context, v *rulestore.VersionContent) (string, error) {
+func (e *Editor) VersionText(ctx context.Context, v *rulestore.VersionContent) (string, error) {
 	switch {
 	case v.HasSource:
 		return v.Source, nil
@@ -233,7 +242,7 @@ func (e *RuleEditor) VersionText(ctx context.Context, v *rulestore.VersionConten
 }
 
 // CheckOverwrite refuses to lose rules that no version has.
-func (e *RuleEditor) CheckOverwrite(ctx context.Context, path, there, text string, overwrite bool) error {
+func (e *Editor) CheckOverwrite(ctx context.Context, path, there, text string, overwrite bool) error {
 	if there == "" || there == text || overwrite {
 		return nil
 	}
@@ -245,7 +254,7 @@ func (e *RuleEditor) CheckOverwrite(ctx context.Context, path, there, text strin
 }
 
 // LabelIDs returns a function that finds the id of a label of the account by its name.
-func (e *RuleEditor) LabelIDs(ctx context.Context, accountID string) (id func(name string) (string, bool), err error) {
+func (e *Editor) LabelIDs(ctx context.Context, accountID string) (id func(name string) (string, bool), err error) {
 	labels, err := e.mail.Labels(ctx, accountID)
 	if err != nil {
 		return nil, err
@@ -260,16 +269,30 @@ func (e *RuleEditor) LabelIDs(ctx context.Context, accountID string) (id func(na
 }
 
 // ReadFor reads a rules file for one account: label names become ids.
-func (e *RuleEditor) ReadFor(ctx context.Context, accountID, path string) ([]rules.Rule, error) {
+func (e *Editor) ReadFor(ctx context.Context, accountID, path string) ([]rules.Rule, error) {
 	file, err := environment.ReadRulesFile(path, rulesfile.WithKinds(e.env.ActionKinds()))
 	if err != nil {
 		return nil, err
 	}
-	id, err := e.LabelIDs(ctx, accountID)
+	return e.of(ctx, file, accountID)
+}
+
+// ParseFor is [Editor.Parse] for one account: label names become ids.
+func (e *Editor) ParseFor(ctx context.Context, accountID, path, text string) ([]rules.Rule, error) {
+	file, err := e.Parse(path, text)
 	if err != nil {
 		return nil, err
 	}
+	return e.of(ctx, file, accountID)
+}
+
+// of returns the rules of a file as they are for one account.
+func (e *Editor) of(ctx context.Context, file *rulesfile.File, accountID string) ([]rules.Rule, error) {
 	account, err := e.mail.Account(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	id, err := e.LabelIDs(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package app
+package editor
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 
 // Fixed says to people why the rules of a mailbox, or for the empty id those of all, are not changed one by one; empty
 // if they are.
-func (e *RuleEditor) Fixed(ctx context.Context, accountID string) (string, error) {
+func (e *Editor) Fixed(ctx context.Context, accountID string) (string, error) {
 	path, err := e.Path(ctx, accountID)
 	if err != nil || path == "" {
 		return "", err
@@ -26,7 +26,7 @@ func (e *RuleEditor) Fixed(ctx context.Context, accountID string) (string, error
 
 // SetEnabled enables or disables a rule. The rules of a file are changed in the file, but for one that the program has
 // disabled: enabling it is no change of the file.
-func (e *RuleEditor) SetEnabled(ctx context.Context, by, id string, enabled bool) error {
+func (e *Editor) SetEnabled(ctx context.Context, by, id string, enabled bool) error {
 	rule, err := e.rules.Get(ctx, id)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (e *RuleEditor) SetEnabled(ctx context.Context, by, id string, enabled bool
 	})
 }
 
-func (e *RuleEditor) as(by string) *rulestore.Store {
+func (e *Editor) as(by string) *rulestore.Store {
 	return e.rules.As(rulestore.Author{Name: by, Origin: rulestore.OriginAPI})
 }
 
@@ -52,7 +52,7 @@ const priorityStep = 10
 
 // Move lets a rule be tried before the one before it, or after the one after it, of the same mailbox. Rules of equal
 // priorities are numbered anew. A rule that is first or last already stays.
-func (e *RuleEditor) Move(ctx context.Context, by, id string, up bool) error {
+func (e *Editor) Move(ctx context.Context, by, id string, up bool) error {
 	rule, err := e.rules.Get(ctx, id)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func notAcross(all, own []rules.Rule, a, b int) error {
 }
 
 // number gives rules priorities in their order.
-func (e *RuleEditor) number(ctx context.Context, tx queue.Tx, by string, list []rules.Rule) error {
+func (e *Editor) number(ctx context.Context, tx queue.Tx, by string, list []rules.Rule) error {
 	for i := range list {
 		priority := (i + 1) * priorityStep
 		if list[i].Priority == priority {
@@ -125,7 +125,7 @@ func (e *RuleEditor) number(ctx context.Context, tx queue.Tx, by string, list []
 }
 
 // Text returns the rules of a mailbox as a file, as they are now.
-func (e *RuleEditor) Text(ctx context.Context, accountID string) (string, error) {
+func (e *Editor) Text(ctx context.Context, accountID string) (string, error) {
 	path, err := e.Path(ctx, accountID)
 	if err != nil {
 		return "", err
@@ -135,7 +135,7 @@ func (e *RuleEditor) Text(ctx context.Context, accountID string) (string, error)
 
 // Save replaces the rules of a mailbox, and the configured file, by those of a file, if they still are what was read
 // as before.
-func (e *RuleEditor) Save(ctx context.Context, accountID, by, before string, file *rulesfile.File) (
+func (e *Editor) Save(ctx context.Context, accountID, by, before string, file *rulesfile.File) (
 	rulestore.Imported, error,
 ) {
 	return e.Change(ctx, accountID, by, func(_ context.Context, _ queue.Tx, current string) (*rulesfile.File, error) {

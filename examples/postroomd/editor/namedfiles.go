@@ -1,4 +1,4 @@
-package app
+package editor
 
 import (
 	"io/fs"
@@ -12,7 +12,7 @@ import (
 // ParseChange reads a text that is to replace the rules of the file at path, which may be empty, for somebody who has
 // not all mailboxes. It may name the files that the text before names: others beside the rules may hold secrets, or
 // what is of another mailbox, and the values of rules are shown.
-func (e *RuleEditor) ParseChange(path, before, text string) (*rulesfile.File, error) {
+func (e *Editor) ParseChange(path, before, text string) (*rulesfile.File, error) {
 	if path == "" {
 		return e.Parse(path, text)
 	}

@@ -1,4 +1,4 @@
-package app
+package editor
 
 import (
 	"errors"
@@ -18,9 +18,9 @@ func readRulesFile(path string) (string, error) {
 	return string(text), err
 }
 
-// RewriteRulesFile writes a rules file atomically, or creates it, unless a person has edited it since it was read as
+// Rewrite writes a rules file atomically, or creates it, unless a person has edited it since it was read as
 // before.
-func RewriteRulesFile(path, before, text string) error {
+func Rewrite(path, before, text string) error {
 	there, err := readRulesFile(path)
 	if err != nil {
 		return err

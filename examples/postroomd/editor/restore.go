@@ -1,4 +1,4 @@
-package app
+package editor
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // Restore goes back to a version of the rules, in its mailbox, or, if a file is configured, in all mailboxes that read
 // it; that makes a version. The file is written as well; written is its path if that has changed it. A file that holds
 // what no version does is kept, and nothing is changed, unless overwrite is set.
-func (e *RuleEditor) Restore(ctx context.Context, by string, v *rulestore.VersionContent, overwrite bool) (
+func (e *Editor) Restore(ctx context.Context, by string, v *rulestore.VersionContent, overwrite bool) (
 	made *rulestore.Version, written string, err error) {
 	restore := func(ctx context.Context, tx queue.Tx) (err error) {
 		made, err = e.rules.As(rulestore.Author{Name: by, Origin: rulestore.OriginRestore}).Restore(ctx, tx, v.Number)
