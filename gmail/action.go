@@ -44,6 +44,37 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) (err error
 	})
 }
 
+// handToOutbox ends the job of an action that sends a message with the job that does: its message is composed, and
+// refused here if it must not be sent. It reports whether the action is one.
+func (j *jobs) handToOutbox(ctx context.Context, w *queue.Work[ActionPayload]) (sends bool, err error) {
+	if j.Outbox == nil {
+		return false, nil
+	}
+	send, sends, err := j.Outbox.SendJob(ctx, w.Payload.AccountID, w.Payload.ActionID, w.Write)
+	switch {
+	case sends && err != nil:
+		return true, j.failQueued(ctx, w, err)
+	case !sends:
+		return false, err
+	}
+	return true, w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := w.Queue().EnqueueTx(ctx, tx, send)
+		return err
+	})
+}
+
+// failQueued fails an action that has not been started.
+func (j *jobs) failQueued(ctx context.Context, w *queue.Work[ActionPayload], cause error) error {
+	if verdict := gmailapi.Verdict(cause); ctx.Err() != nil || !w.Ends(verdict) {
+		return verdict
+	}
+	action, err := j.startAction(ctx, w.Attempt, w.Payload)
+	if err != nil || action.State != postroom.ActionExecuting {
+		return errors.Join(cause, err)
+	}
+	return j.failAction(ctx, w.Attempt, action, cause)
+}
+
 // An outcome is the result of an action: the hint that undoes it, and what is stored when it completes.
 type outcome struct {
 	hint   postroom.UndoHint
