@@ -186,14 +186,6 @@ func (as *actions) insertUndo(ctx context.Context, tx queue.Tx, p *permitRow, or
 	return undo, as.audit.auditAction(ctx, tx, &inserted.actionRow)
 }
 
-// voidLinks runs a statement that voids the links of an undo.
-func voidLinks(ctx context.Context, tx queue.Tx, statement, actionID string) error {
-	if _, err := tx.ExecContext(ctx, statement, dbtime.Of(queue.Now(tx)), actionID); err != nil {
-		return fmt.Errorf("safety: void the links of action %s: %w", actionID, err)
-	}
-	return nil
-}
-
 // checkUndone returns an [*UndoneError] if another transaction has started to undo the action in the meantime.
 func checkUndone(ctx context.Context, tx queue.Tx, originalID string) error {
 	live, err := liveUndo(ctx, tx, originalID)

@@ -145,6 +145,14 @@ func (as *actions) endAs(ctx context.Context, tx queue.Tx, actionID string, c ch
 	return as.finish(ctx, tx, row, c)
 }
 
+// voidLinks runs a statement that voids the links of an undo.
+func voidLinks(ctx context.Context, tx queue.Tx, statement, actionID string) error {
+	if _, err := tx.ExecContext(ctx, statement, dbtime.Of(queue.Now(tx)), actionID); err != nil {
+		return fmt.Errorf("safety: void the links of action %s: %w", actionID, err)
+	}
+	return nil
+}
+
 // finish moves an action to a final state, and ends its lock if it had one.
 func (as *actions) finish(ctx context.Context, tx queue.Tx, row *actionRow, c change) (postroom.Action, error) {
 	a, err := as.move(ctx, tx, row, c)
