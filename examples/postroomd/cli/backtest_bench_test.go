@@ -27,7 +27,7 @@ func storeCopies(tb testing.TB, store *mailstore.Store, db queue.DB, n int) (acc
 		accountID, err = store.EnsureAccount(ctx, tx, "me@example.org", time.Time{})
 		return err
 	})
-	next, stop := iter.Pull2(copies(n).Messages())
+	next, stop := iter.Pull2(copies{letters: sampleLetters(tb), n: n}.Messages())
 	defer stop()
 	for more := true; more; {
 		write(func(ctx context.Context, tx queue.Tx) error {

@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"log"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,6 +30,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/internal/corpora"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
@@ -69,33 +72,66 @@ func startGmail(b *testing.B, dir string) (url string, stop func() time.Duration
 	}
 }
 
-// copies is a mailbox of n messages: those of the sample that rules decide about, over and over.
-type copies int
+// copies is a mailbox of n messages: the letters over and over, received now if fresh.
+type copies struct {
+	letters []mailbox.Message
+	n       int
+	fresh   bool
+}
 
-func (n copies) Name() string { return "copies" }
+func (c copies) Name() string { return "copies" }
 
-func (n copies) Messages() iter.Seq2[mailbox.Message, error] {
+func (c copies) Messages() iter.Seq2[mailbox.Message, error] {
 	return func(yield func(mailbox.Message, error) bool) {
-		var letters []mailbox.Message
-		for m, err := range sample.Mailbox().Messages() {
-			undecided := func(l string) bool {
-				return slices.Contains([]string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash},
-					l)
-			}
-			if err != nil || len(m.Raw) > 16<<10 || slices.ContainsFunc(m.Labels, undecided) {
-				continue
-			}
-			letters = append(letters, m)
-		}
-		for i := range int(n) {
-			m := letters[i%len(letters)]
+		for i := range c.n {
+			m := c.letters[i%len(c.letters)]
 			m.Position, m.Name = i+1, fmt.Sprintf("%d.eml", i)
+			if c.fresh {
+				m.Received = time.Now()
+			}
 			m.Raw = append(fmt.Appendf(nil, "X-Copy: %d\r\n", i), bytes.Clone(m.Raw)...)
 			if !yield(m, nil) {
 				return
 			}
 		}
 	}
+}
+
+// sampleLetters are the messages of the sample that rules decide about.
+func sampleLetters(b testing.TB) (letters []mailbox.Message) {
+	b.Helper()
+	for m, err := range sample.Mailbox().Messages() {
+		require.NoError(b, err)
+		undecided := func(l string) bool {
+			return slices.Contains([]string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}, l)
+		}
+		if len(m.Raw) <= 16<<10 && !slices.ContainsFunc(m.Labels, undecided) {
+			letters = append(letters, m)
+		}
+	}
+	return letters
+}
+
+// corpusLetters are the real mails of the corpora that have 1 to 64 KiB.
+func corpusLetters(b *testing.B) (letters []mailbox.Message) {
+	b.Helper()
+	for _, folder := range []string{"01-mime-parse", "05-spam-news"} {
+		root := corpora.Path(folder)
+		if _, err := os.Stat(root); err != nil {
+			b.Skip("there is no real mail: ", err)
+		}
+		require.NoError(b, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			if err == nil && len(raw) >= 1<<10 && len(raw) <= 64<<10 {
+				letters = append(letters, mailbox.Message{Raw: raw, Labels: []string{postroom.LabelInbox, postroom.LabelUnread}})
+			}
+			return err
+		}))
+	}
+	return letters
 }
 
 // resources are what this process has used of the machine.
@@ -126,6 +162,11 @@ func sizeOf(b *testing.B, file string) int64 {
 // BenchmarkPipeline takes in b.N messages that have arrived, and does with each what the rules of the demo decide.
 // The Gmail is another process; its time is reported beside ours.
 func BenchmarkPipeline(b *testing.B) {
+	b.Run("sample", func(b *testing.B) { benchPipeline(b, sampleLetters(b)) })
+	b.Run("corpus", func(b *testing.B) { benchPipeline(b, corpusLetters(b)) })
+}
+
+func benchPipeline(b *testing.B, letters []mailbox.Message) {
 	collectLess()
 	dir := environment.Folder(b.TempDir())
 	url, stop := startGmail(b, dir.Gmail())
@@ -135,7 +176,7 @@ func BenchmarkPipeline(b *testing.B) {
 	run := app.NewOneRun(h, file, printer.NewProgress(io.Discard))
 	require.NoError(b, run.Run(b.Context()))
 	require.Empty(b, run.Faults)
-	deliver(b, dir, b.N)
+	deliver(b, dir, letters, b.N)
 	size, before := sizeOf(b, h.Env.Database()), used(b)
 
 	b.ResetTimer()
@@ -149,6 +190,7 @@ func BenchmarkPipeline(b *testing.B) {
 	require.NoError(b, err)
 	require.Equal(b, b.N, s.Messages)
 	require.Zero(b, s.Failed+s.Jobs[queue.StateFailed])
+	require.NotEmpty(b, s.Actions, "nothing was done")
 	require.NoError(b, h.Close())
 	each := func(n float64, unit string) { b.ReportMetric(n/float64(b.N), unit) }
 	each(float64((after.cpu - before.cpu).Microseconds()), "cpu-µs/msg")
@@ -176,11 +218,11 @@ func benchHost(b *testing.B, dir environment.Folder, url string, perMinute int) 
 }
 
 // deliver puts messages into the mailbox behind the back of the process that serves it.
-func deliver(b *testing.B, dir environment.Folder, n int) {
+func deliver(b *testing.B, dir environment.Folder, letters []mailbox.Message, n int) {
 	b.Helper()
 	server, err := gmailtest.Open(b.Context(), gmailtest.Config{Dir: dir.Gmail(), Email: sample.Owner})
 	require.NoError(b, err)
-	added, err := server.Import(b.Context(), copies(n), func(int) {})
+	added, err := server.Import(b.Context(), copies{letters, n, true}, func(int) {})
 	require.NoError(b, err)
 	require.Equal(b, n, added)
 	require.NoError(b, server.Close())

@@ -24,7 +24,7 @@ import (
 func BenchmarkBackfillWithinQuota(b *testing.B) {
 	const perMinute = 6000
 	dir := environment.Folder(b.TempDir())
-	deliver(b, dir, 1600)
+	deliver(b, dir, sampleLetters(b), 1600)
 	server, err := gmailtest.Open(b.Context(), gmailtest.Config{
 		Dir: dir.Gmail(), Email: sample.Owner, Quota: gmailtest.Quota{PerMinute: perMinute, Concurrent: 50},
 	})
