@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 // A desk is a store of rules, and a ledger that looks them up.
@@ -154,7 +155,7 @@ func TestARuleThatChangesBeforeTheRecord(t *testing.T) {
 				})
 				e := d.classify(t)
 				require.Equal(t, postroom.ActionPendingApproval, e.Action.State)
-				require.Contains(t, e.Decision.Verdict.Overrides, safety.OverrideRule)
+				require.Contains(t, e.Decision.Verdict.Overrides, gate.OverrideRule)
 			})
 		})
 	}

@@ -16,10 +16,12 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
+	"github.com/postroom-go/postroom/safety/internal/decisiontest"
 )
 
 // checks are the checks that ask about the decision.
-func (d *desk) checks(a postroom.Action) []Override {
+func (d *desk) checks(a postroom.Action) []gate.Override {
 	rec, err := d.ledger.Decision(d.t.(*testing.T).Context(), a.DecisionID)
 	require.NoError(d.t, err)
 	return rec.Verdict.Overrides
@@ -53,7 +55,7 @@ func TestWhatAModelDoesAlone(t *testing.T) {
 		} {
 			a := d.record(message("a@example.com"), tc.decision)
 			require.Equal(t, tc.waits, a.State == postroom.ActionPendingApproval, name)
-			require.Equal(t, tc.waits, slices.Contains(d.checks(a), OverrideModel), name)
+			require.Equal(t, tc.waits, slices.Contains(d.checks(a), gate.OverrideModel), name)
 		}
 	})
 }
@@ -72,14 +74,14 @@ func TestThePolicyListsWhatAModelDoesAlone(t *testing.T) {
 	require.Equal(t, postroom.ActionPendingApproval, d.record(message("a@example.com"), model(postroom.Archive, 1)).State)
 	require.Equal(t, postroom.ActionCompleted, d.record(message("a@example.com"), model(postroom.None, 1)).State)
 
-	for want, p := range map[string]Policy{
-		"Policy.ModelAlone[1] is delete, which is dangerous": {ModelUnattended: []postroom.ActionType{postroom.Archive, postroom.Delete}},
-		`Policy.ModelAlone[0] is "explode"`:                  {ModelUnattended: []postroom.ActionType{"explode"}},
-		"Policy.ModelShare is 1.5":                           {ModelShare: 1.5},
-		"Policy.ModelShare is -1":                            {ModelShare: -1},
-		"Policy.ModelFree is -1":                             {ModelFree: -1},
+	for want, p := range map[string]gate.Policy{
+		"Policy.ModelUnattended[1] is delete, which is dangerous": {ModelUnattended: []postroom.ActionType{postroom.Archive, postroom.Delete}},
+		`Policy.ModelUnattended[0] is "explode"`:                  {ModelUnattended: []postroom.ActionType{"explode"}},
+		"Policy.ModelShare is 1.5":                                {ModelShare: 1.5},
+		"Policy.ModelShare is -1":                                 {ModelShare: -1},
+		"Policy.ModelFree is -1":                                  {ModelFree: -1},
 	} {
-		_, err := NewGate(p, everyKind())
+		_, err := gate.New(p, everyKind())
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -100,7 +102,7 @@ func TestTheShareOfADay(t *testing.T) {
 			require.Equal(t, postroom.ActionQueued, decide(rule(postroom.Archive, "")))
 		}
 		late := d.record(another(), model(postroom.Archive, 1))
-		require.Equal(t, []Override{OverrideShare}, d.checks(late))
+		require.Equal(t, []gate.Override{gate.OverrideShare}, d.checks(late))
 		require.Equal(t, "models have taken 3 messages that no list sends out of the inbox within a day, and 6 came that count",
 			d.waiting(t)[0].Approval.Reasons[0])
 		require.Equal(t, postroom.ActionQueued, decide(model(postroom.Star, 1)), "a star hides nothing")
@@ -148,7 +150,7 @@ func TestNoModelGetsFurther(t *testing.T) {
 		account := rapid.StringMatching(`[a-z]{12}`).Draw(t, "account")
 		hidden, decided := 0, 0
 		for range rapid.IntRange(1, 30).Draw(t, "messages") {
-			dec := drawDecision(t)
+			dec := decisiontest.Draw(t)
 			dec.Source, dec.Rationale = postroom.SourceModel, "the mail says so"
 			dec.Parameters = postroom.Parameters{
 				"label": rapid.SampledFrom([]string{"Label_1", "INBOX", "TRASH", "SPAM", "UNREAD"}).Draw(t, "label"), "to": "mallory@example.com",
@@ -162,7 +164,7 @@ func TestNoModelGetsFurther(t *testing.T) {
 				continue
 			}
 			require.NotEqual(t, postroom.Dangerous, everyKind().Danger(dec.Action))
-			require.Contains(t, modelAlone, dec.Action)
+			require.Contains(t, d.ledger.gate.Policy().ModelUnattended, dec.Action)
 			if slices.Contains([]postroom.ActionType{postroom.Archive, postroom.Move, postroom.Snooze, postroom.Trash},
 				dec.Action) {
 				hidden++
@@ -181,7 +183,7 @@ func TestNoModelGetsFurther(t *testing.T) {
 // TestTheShareIsOfMessages: several decisions about one message make no more mail.
 func TestTheShareIsOfMessages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		d := newDesk(t, db, func(c *Config) { c.Policy = Policy{ModelFree: 1, ModelShare: 0.5} })
+		d := newDesk(t, db, func(c *Config) { c.Policy = gate.Policy{ModelFree: 1, ModelShare: 0.5} })
 		for i := range 10 {
 			msg := received(fmt.Sprintf("a@sender%d.example", i))
 			for i, action := range []postroom.ActionType{postroom.MarkRead, postroom.Star, postroom.Archive, postroom.None} {

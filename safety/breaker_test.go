@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
@@ -46,10 +47,10 @@ func TestTheBreakerOpensOnUnusualRates(t *testing.T) {
 		_, err := d.start(begun.ID, "job-0")
 		require.NoError(t, err)
 		late := star()
-		require.Equal(t, []Override{OverrideBreaker}, d.checks(late))
+		require.Equal(t, []gate.Override{gate.OverrideBreaker}, d.checks(late))
 		require.Equal(t, "what rules decide is stopped: rules have done 3 actions within 1h0m0s",
 			d.waiting(t)[0].Approval.Reasons[0])
-		require.Equal(t, []Override{OverrideBreaker}, d.checks(star()))
+		require.Equal(t, []gate.Override{gate.OverrideBreaker}, d.checks(star()))
 		require.Len(t, *told, 1, "a person is told once")
 		require.Equal(t, events.BreakerOpened, (*told)[0].Kind)
 
@@ -132,7 +133,7 @@ func TestTheBreakerIsChecked(t *testing.T) {
 		"Policy.Breaker.Window is 1s":    {Window: time.Second},
 		"Policy.Breaker.OpenFor is -1ns": {OpenFor: -1},
 	} {
-		_, err := NewGate(Policy{Breaker: b}, nil)
+		_, err := gate.New(gate.Policy{Breaker: b}, nil)
 		require.ErrorContains(t, err, want)
 	}
 }

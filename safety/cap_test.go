@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
@@ -29,7 +30,7 @@ func TestCaps(t *testing.T) {
 		})
 		decide := func(dec postroom.Decision) bool {
 			a := d.record(message("a@example.com"), dec)
-			waits := slices.Contains(d.checks(a), OverrideCap)
+			waits := slices.Contains(d.checks(a), gate.OverrideCap)
 			require.Equal(t, waits, a.State == postroom.ActionPendingApproval)
 			return waits
 		}
@@ -51,7 +52,7 @@ func TestCaps(t *testing.T) {
 
 		other := message("a@example.com")
 		other.AccountID = "account-2"
-		require.Equal(t, []Override{OverrideCap}, d.checks(d.record(other, rule(postroom.MarkRead, ""))))
+		require.Equal(t, []gate.Override{gate.OverrideCap}, d.checks(d.record(other, rule(postroom.MarkRead, ""))))
 		d.now = d.now.Add(time.Hour - time.Second)
 		require.True(t, decide(rule(postroom.Trash, "")), "they are not an hour old by a second")
 		d.now = d.now.Add(time.Second)
@@ -85,7 +86,7 @@ func TestNoMoreThanTheCap(t *testing.T) {
 		d := &desk{t: t, db: db, now: time.Now()}
 		var err error
 		d.ledger, err = NewLedger(Config{
-			DB: db, Kinds: everyKind(), Policy: Policy{Caps: []limits.Cap{{Most: most, Window: time.Hour}}},
+			DB: db, Kinds: everyKind(), Policy: gate.Policy{Caps: []limits.Cap{{Most: most, Window: time.Hour}}},
 			Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil },
 		})
 		require.NoError(t, err)

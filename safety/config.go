@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/safety/audit"
 	"github.com/postroom-go/postroom/safety/checkpoint"
 	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/internal/keyring"
 )
 
@@ -23,12 +24,12 @@ type Config struct {
 	DB queue.DB
 
 	// Policy configures the gate. The zero Policy uses the defaults.
-	Policy Policy
+	Policy gate.Policy
 
-	// PolicyOf returns the gate of an account whose policy differs, made by [NewGate]; nil for those that Policy
+	// PolicyOf returns the gate of an account whose policy differs, made by [gate.New]; nil for those that Policy
 	// is for. It is asked when a decision is recorded, when its action starts, and when a breaker counts, in
 	// a transaction: it must not use the database. Default nil: Policy is for all accounts.
-	PolicyOf func(accountID string) *Gate
+	PolicyOf func(accountID string) *gate.Gate
 
 	// Kinds are the actions that can be carried out. A decision for any other is [ErrInvalidDecision]. Default nil:
 	// those that package gmail carries out.

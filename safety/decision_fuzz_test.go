@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
@@ -56,7 +57,7 @@ func newWhim(t testing.TB, kinds *postroom.Kinds) *whim {
 	}
 	w.ledger, err = safety.NewLedger(safety.Config{
 		DB: db, Kinds: kinds, Labels: w,
-		Policy: safety.Policy{ModelFree: whimFree, ModelShare: 0.001, Caps: []limits.Cap{
+		Policy: gate.Policy{ModelFree: whimFree, ModelShare: 0.001, Caps: []limits.Cap{
 			{Actions: others, Source: postroom.SourceModel, Most: whimCap, Window: 24 * time.Hour},
 		}},
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {

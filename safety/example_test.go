@@ -10,17 +10,18 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 // What a model wants done is judged like anybody's wish, however sure it is.
 func ExampleGate_Judge() {
-	gate, err := safety.NewGate(safety.Policy{}, nil)
+	g, err := gate.New(gate.Policy{}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	verdict := gate.Judge(postroom.Decision{
+	verdict := g.Judge(postroom.Decision{
 		Action: postroom.Forward, Confidence: 0.45, Rationale: "the mail says so", Source: postroom.SourceModel,
-	}, safety.Evidence{})
+	}, gate.Evidence{})
 	fmt.Println(verdict.RequiresApproval)
 	fmt.Println(strings.Join(verdict.Reasons, "\n"))
 	// Output:

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
@@ -44,7 +45,7 @@ func TestForbiddenDecisions(t *testing.T) {
 			require.Equal(t, "cannot be carried out: no archive for mail of boss@example.com", a.Error)
 			rec, err := d.ledger.Decision(t.Context(), a.DecisionID)
 			require.NoError(t, err)
-			require.Equal(t, []Override{OverrideForbidden}, rec.Verdict.Overrides)
+			require.Equal(t, []gate.Override{gate.OverrideForbidden}, rec.Verdict.Overrides)
 			require.Equal(t, []string{"no archive for mail of boss@example.com"}, rec.Verdict.Reasons)
 		}
 		require.Empty(t, d.waiting(t), "nobody is asked")

@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/groups"
 	"github.com/postroom-go/postroom/safety/internal/counts"
 	"github.com/postroom-go/postroom/safety/origin"
@@ -41,7 +42,7 @@ const standingAlone = "alone "
 // models, those about notices, those that a cap or a breaker holds, and those of models about the mail of one domain,
 // or about all mail that is not verified, the last three after the third of a day. A batch of rules over earlier mail
 // is grouped by its own command. What must be approved one by one stands alone, and is counted for itself.
-func groupOf(kinds *postroom.Kinds, msg *postroom.Message, d postroom.Decision, v *Verdict,
+func groupOf(kinds *postroom.Kinds, msg *postroom.Message, d postroom.Decision, v *gate.Verdict,
 	from origin.Origin) groups.Kind {
 	if msg == nil || strings.HasPrefix(d.Key, postroom.BatchKeyPrefix) {
 		return groups.Kind{}
@@ -49,9 +50,9 @@ func groupOf(kinds *postroom.Kinds, msg *postroom.Message, d postroom.Decision, 
 	kind := groups.Kind{AccountID: msg.AccountID, Alone: mostAlone}
 	if len(v.Overrides) == 1 {
 		switch check := v.Overrides[0]; check {
-		case OverrideShare, OverrideNotice:
+		case gate.OverrideShare, gate.OverrideNotice:
 			kind.Key, kind.Alone = string(check), 0
-		case OverrideCap, OverrideBreaker:
+		case gate.OverrideCap, gate.OverrideBreaker:
 			kind.Key = string(check)
 		}
 	}
@@ -73,7 +74,7 @@ func answeredTogether(kinds *postroom.Kinds, t postroom.ActionType) bool {
 
 // notAsked returns the reason to cancel what a model has decided instead of asking about it: people were asked often
 // enough today about what full is. The message stays as it is.
-func notAsked(ctx context.Context, tx queue.Tx, d postroom.Decision, v *Verdict, kind groups.Kind, known bool) (
+func notAsked(ctx context.Context, tx queue.Tx, d postroom.Decision, v *gate.Verdict, kind groups.Kind, known bool) (
 	why string, full groups.Kind, err error) {
 	if d.Source != postroom.SourceModel || !v.RequiresApproval || kind.Key == "" {
 		return "", full, nil
@@ -104,7 +105,7 @@ func mostOfShared(n int, known bool) int {
 }
 
 // tellNotAsked tells people, once in the day of a kind, that they are not asked about the rest of it.
-func (l *Ledger) tellNotAsked(ctx context.Context, tx queue.Tx, full groups.Kind) error {
+func tellNotAsked(ctx context.Context, tx queue.Tx, log *events.Log, full groups.Kind) error {
 	n, ends, err := groups.Count(ctx, tx, full)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (l *Ledger) tellNotAsked(ctx context.Context, tx queue.Tx, full groups.Kind
 		why += fmt.Sprintf("; you are still asked about each other sender's first %d, up to %d in all, and about senders "+
 			"that you have written to, up to %d", mostAlone, mostAskedOfNew, mostAskedInAll)
 	}
-	return l.events.Add(ctx, tx, events.Event{Kind: events.NotAsked, AccountID: full.AccountID,
+	return log.Add(ctx, tx, events.Event{Kind: events.NotAsked, AccountID: full.AccountID,
 		Source: postroom.SourceModel, By: "postroom", Why: why})
 }
 
@@ -133,8 +134,8 @@ func about(key string) string {
 	names, grouped := strings.CutPrefix(key, bySender)
 	if !grouped {
 		return map[string]string{
-			string(OverrideShare): "mail beyond their share", string(OverrideNotice): "notices",
-			string(OverrideCap): "what a cap holds", string(OverrideBreaker): "what a breaker holds",
+			string(gate.OverrideShare): "mail beyond their share", string(gate.OverrideNotice): "notices",
+			string(gate.OverrideCap): "what a cap holds", string(gate.OverrideBreaker): "what a breaker holds",
 		}[key]
 	}
 	_, mailbox, _ := strings.Cut(names, " ")
@@ -147,7 +148,7 @@ func about(key string) string {
 }
 
 // dryRun returns the reason of an action that a dry run cancels.
-func dryRun(v Verdict) string {
+func dryRun(v gate.Verdict) string {
 	if v.RequiresApproval {
 		return wouldAsk
 	}

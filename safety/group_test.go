@@ -79,7 +79,7 @@ func TestASenderDoesNotRaiseTheShare(t *testing.T) {
 				taken++
 			}
 		}
-		require.LessOrEqual(t, taken, defaultFree, name)
+		require.LessOrEqual(t, taken, d.ledger.gate.Policy().ModelFree, name)
 	}
 }
 

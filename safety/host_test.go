@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 // host is a decision of the program that embeds the ledger.
@@ -29,7 +30,7 @@ func TestAHostDecides(t *testing.T) {
 		require.Len(t, list, 1)
 		require.Equal(t, postroom.SourceHost, list[0].Decision.Source)
 
-		require.Equal(t, []Override{OverrideDangerous, OverrideApprovalAlways},
+		require.Equal(t, []gate.Override{gate.OverrideDangerous, gate.OverrideApprovalAlways},
 			d.checks(d.record(message("a@example.com"), host(postroom.Delete))))
 		posing := host(postroom.Delete)
 		posing.RuleID, posing.SafeMode = "rule-1", postroom.SafeDangerousOverride
@@ -45,7 +46,7 @@ func TestADecisionOfNoRuleAsks(t *testing.T) {
 		nameless.RuleID = ""
 		a := d.record(message("a@example.com"), nameless)
 		require.Equal(t, postroom.ActionPendingApproval, a.State, name)
-		require.Equal(t, []Override{OverrideRule}, d.checks(a), name)
+		require.Equal(t, []gate.Override{gate.OverrideRule}, d.checks(a), name)
 		nothing := rule(postroom.None, "")
 		nothing.RuleID = ""
 		require.Equal(t, postroom.ActionCompleted, d.record(message("a@example.com"), nothing).State, name)

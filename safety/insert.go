@@ -15,13 +15,15 @@ import (
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/origin"
 )
 
 // insert writes the decision and its action. If an earlier decision has the same key, it reads the action of that
 // decision and returns no permit.
 func (as *actions) insert(
-	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, verdict gate.Verdict,
+	action postroom.Action,
 	from origin.Origin,
 ) (_ postroom.Action, p *permitRow, err error) {
 	if msg == nil {
@@ -53,7 +55,7 @@ func (as *actions) insert(
 }
 
 func insertDecisionRow(
-	ctx context.Context, tx queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict Verdict,
+	ctx context.Context, tx queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict gate.Verdict,
 	from origin.Origin,
 ) (_ *decisionRow, isNew bool, err error) {
 	if !validSource(d.Source) {

@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/internal/counts"
 	"github.com/postroom-go/postroom/safety/limits"
 )
@@ -16,9 +17,19 @@ import (
 // A judge collects what speaks against a decision.
 type judge struct {
 	cfg      *Config
-	gateOf   func(accountID string) *Gate
+	gate     *gate.Gate
 	breakers *limits.Breakers
 	counts   counts.Counts
+}
+
+// gateOf returns the gate of an account.
+func (j *judge) gateOf(accountID string) *gate.Gate {
+	if j.cfg.PolicyOf != nil {
+		if own := j.cfg.PolicyOf(accountID); own != nil {
+			return own.With(j.cfg.Kinds)
+		}
+	}
+	return j.gate
 }
 
 // accountIn returns the account of a message; empty without a message.
@@ -33,36 +44,41 @@ func accountIn(msg *postroom.Message) string {
 // the one that matched, or specifies another action, a person is asked.
 func (j *judge) evidence(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, seen seenMail,
-) (Evidence, error) {
+) (gate.Evidence, error) {
 	if d.Source == postroom.SourceModel {
 		doubts, err := j.modelDoubts(ctx, tx, msg, d, seen)
-		return Evidence{Doubts: doubts}, err
+		return gate.Evidence{Doubts: doubts}, err
 	}
 	switch {
 	case d.Source != postroom.SourceDeterministic:
-		return Evidence{}, nil
+		return gate.Evidence{}, nil
 	case d.RuleID == "" && d.Action != postroom.None:
-		return Evidence{Doubts: []Doubt{{OverrideRule, "a rule is said to have decided, and none is named"}}}, nil
+		return doubtful("a rule is said to have decided, and none is named"), nil
 	case d.RuleID == "" || j.cfg.Rules == nil:
-		return Evidence{}, nil
+		return gate.Evidence{}, nil
 	}
 	rule, err := j.cfg.Rules.StoredRule(ctx, tx, d.RuleID)
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
 		rule = postroom.StoredRule{}
 	case err != nil:
-		return Evidence{}, fmt.Errorf("safety: look up rule %s: %w", d.RuleID, err)
+		return gate.Evidence{}, fmt.Errorf("safety: look up rule %s: %w", d.RuleID, err)
 	}
 	if fault := j.ruleFault(rule, d); fault != "" {
-		return Evidence{Doubts: []Doubt{{OverrideRule, fmt.Sprintf("rule '%s' decided, and %s", d.RuleName, fault)}}}, nil
+		return doubtful(fmt.Sprintf("rule '%s' decided, and %s", d.RuleName, fault)), nil
 	}
-	return Evidence{SafeMode: rule.SafeMode}, nil
+	return gate.Evidence{SafeMode: rule.SafeMode}, nil
+}
+
+// doubtful is the evidence about a rule that does not stand behind its decision.
+func doubtful(why string) gate.Evidence {
+	return gate.Evidence{Doubts: []gate.Doubt{{Check: gate.OverrideRule, Reason: why}}}
 }
 
 // endsAtOnce returns the reason for which the action of a decision ends before it begins, and the state in which it
 // does: it is forbidden, would be refused, would only send what was sent before, or about mail that came long ago.
 func (j *judge) endsAtOnce(
-	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v *Verdict,
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v *gate.Verdict,
 ) (state postroom.ActionState, why string, err error) {
 	if why, err = j.forbidden(ctx, tx, msg, d, v); why != "" || err != nil {
 		return postroom.ActionCanceled, why, err
@@ -70,15 +86,17 @@ func (j *judge) endsAtOnce(
 	if state, why, err = j.refusal(ctx, tx, msg, d); why != "" || err != nil {
 		return state, why, err
 	}
-	if why = j.tooOld(tx, msg, d); why != "" {
-		return postroom.ActionCanceled, why, nil
+	if why = j.gateOf(accountIn(msg)).TooOld(msg, d, queue.Now(tx)); why != "" {
+		return postroom.ActionCanceled, counts.RefusedMark + why, nil
 	}
 	why, err = j.sentBefore(ctx, tx, msg, d, v)
 	return postroom.ActionCanceled, why, err
 }
 
 // beyond asks about a decision that nothing else speaks against, if a cap or a breaker is exceeded.
-func (j *judge) beyond(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v *Verdict) error {
+func (j *judge) beyond(
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v *gate.Verdict,
+) error {
 	if v.RequiresApproval || msg == nil || d.Action == postroom.None {
 		return nil
 	}
@@ -86,13 +104,13 @@ func (j *judge) beyond(ctx context.Context, tx queue.Tx, msg *postroom.Message, 
 	if err != nil {
 		return err
 	}
-	caps := limits.Caps{Caps: j.gateOf(msg.AccountID).policy.Caps, Counts: j.counts}
+	caps := limits.Caps{Caps: j.gateOf(msg.AccountID).Policy().Caps, Counts: j.counts}
 	reached, err := caps.Reached(ctx, tx, msg.AccountID, d)
 	if stopped != "" {
-		v.doubt([]Doubt{{OverrideBreaker, stopped}})
+		v.Doubt(gate.Doubt{Check: gate.OverrideBreaker, Reason: stopped})
 	}
 	if reached != "" {
-		v.doubt([]Doubt{{OverrideCap, reached}})
+		v.Doubt(gate.Doubt{Check: gate.OverrideCap, Reason: reached})
 	}
 	return err
 }
@@ -100,7 +118,7 @@ func (j *judge) beyond(ctx context.Context, tx queue.Tx, msg *postroom.Message, 
 // forbidden returns the reason to cancel what a model has decided and the user has forbidden. The verdict says so as
 // well.
 func (j *judge) forbidden(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision,
-	v *Verdict) (why string, err error) {
+	v *gate.Verdict) (why string, err error) {
 	if j.cfg.Forbids == nil || msg == nil || d.Source != postroom.SourceModel || d.Action == postroom.None {
 		return "", nil
 	}
@@ -111,7 +129,7 @@ func (j *judge) forbidden(ctx context.Context, tx queue.Tx, msg *postroom.Messag
 	if why == "" {
 		return "", nil
 	}
-	v.doubt([]Doubt{{OverrideForbidden, why}})
+	v.Doubt(gate.Doubt{Check: gate.OverrideForbidden, Reason: why})
 	return dbvalue.Clean(counts.RefusedMark + why), nil
 }
 
@@ -160,7 +178,7 @@ func (j *judge) checkPossible(ctx context.Context, tx queue.Tx, p *permitRow) er
 // needs to be asked, sentBefore returns the reason to cancel the action: a mailbox that comes back has one such
 // action for everything that it has sent.
 func (j *judge) sentBefore(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision,
-	v *Verdict) (again string, err error) {
+	v *gate.Verdict) (again string, err error) {
 	if j.cfg.Sent == nil || msg == nil {
 		return "", nil
 	}
@@ -173,7 +191,7 @@ func (j *judge) sentBefore(ctx context.Context, tx queue.Tx, msg *postroom.Messa
 	case all && !v.RequiresApproval:
 		return dbvalue.Clean(counts.SentMark + said), nil
 	}
-	v.doubt([]Doubt{{OverrideSent, said}})
+	v.Doubt(gate.Doubt{Check: gate.OverrideSent, Reason: said})
 	return "", nil
 }
 

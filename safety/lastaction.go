@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 // A message that is deleted for good can be neither forwarded nor answered any more. So a deletion is the last action
@@ -16,7 +17,7 @@ import (
 // beforeDeletion returns why a person has to decide whether to delete the message; empty if it may be deleted now.
 // While another action of the message is queued, the error is a [*postroom.BusyError] without a job, and while one
 // waits for a person, a [*postroom.HeldError].
-func (g *Gate) beforeDeletion(ctx context.Context, q dbquery.Querier, p *permitRow) (doubt string, err error) {
+func beforeDeletion(ctx context.Context, q dbquery.Querier, g *gate.Gate, p *permitRow) (doubt string, err error) {
 	if p.Type != postroom.Delete || p.State != postroom.ActionQueued {
 		return "", nil
 	}
@@ -38,7 +39,7 @@ func (g *Gate) beforeDeletion(ctx context.Context, q dbquery.Querier, p *permitR
 				fmt.Sprintf(
 					"action %s (%s) of the same message waits for a person, and cannot be carried out once the message is deleted",
 					o.ID, o.Type), time.Time{})
-		case !IsUndo(o.Type) && g.dangerous(o.Type):
+		case !IsUndo(o.Type) && g.Dangerous(o.Type):
 			doubt = fmt.Sprintf(
 				"action %s (%s) of the same message has failed, and cannot be tried again once the message is deleted: %s", o.ID,
 				o.Type, o.Error)

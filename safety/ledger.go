@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/safety/audit"
 	"github.com/postroom-go/postroom/safety/checkpoint"
 	"github.com/postroom-go/postroom/safety/events"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/internal/counts"
 	"github.com/postroom-go/postroom/safety/internal/keyring"
 	"github.com/postroom-go/postroom/safety/limits"
@@ -27,7 +28,7 @@ type Ledger struct {
 	*WakeUps
 
 	cfg   *Config
-	gate  *Gate
+	gate  *gate.Gate
 	judge *judge
 	keys  *signatures
 
@@ -45,7 +46,7 @@ type Ledger struct {
 // NewLedger makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.
 func NewLedger(cfg Config) (*Ledger, error) {
 	cfg, err := cfg.withDefaults()
-	gate, policyErr := NewGate(cfg.Policy, cfg.Kinds)
+	judging, policyErr := gate.New(cfg.Policy, cfg.Kinds)
 	if err := errors.Join(err, policyErr); err != nil {
 		return nil, err
 	}
@@ -53,18 +54,18 @@ func NewLedger(cfg Config) (*Ledger, error) {
 		return nil, fmt.Errorf("safety: Config.Checkpoint: %w", err)
 	}
 	l := &Ledger{
-		cfg: &cfg, gate: gate,
+		cfg: &cfg, gate: judging,
 		keys:       &signatures{keyring.New(cfg.Key, cfg.OldKeys...), string(cfg.DB.Dialect()) == "postgres"},
-		audit:      &auditor{cfg.Audit, gate.kinds},
+		audit:      &auditor{cfg.Audit, judging.Kinds()},
 		events:     events.New(cfg.DB, cfg.Audit, cfg.Notify),
 		checkpoint: &checkpoint.Checkpoint{Store: cfg.Checkpoint, Revision: revision, Logged: logged(cfg.Audit)},
 	}
 	counting := counts.Counts{Kinds: cfg.Kinds}
 	l.stop = stop.New(cfg.DB, cfg.StopFile, l.events)
 	l.breakers = limits.NewBreakers(cfg.DB, func(accountID string) limits.Breaker {
-		return l.gateOf(accountID).policy.Breaker
+		return l.judge.gateOf(accountID).Policy().Breaker
 	}, counting, l.events)
-	l.judge = &judge{l.cfg, l.gateOf, l.breakers, counting}
+	l.judge = &judge{l.cfg, judging, l.breakers, counting}
 	l.actions = &actions{l.audit, l.checkpoint}
 	l.requests = &requests{l.cfg, l.keys, l.audit, l.actions, l.checkpoint}
 	l.WakeUps = &WakeUps{cfg.DB, l.keys, l.actions}
@@ -77,16 +78,6 @@ func (l *Ledger) Kinds() *postroom.Kinds { return l.cfg.Kinds }
 
 // DB returns the database that holds the ledger.
 func (l *Ledger) DB() queue.DB { return l.cfg.DB }
-
-// gateOf returns the gate of an account.
-func (l *Ledger) gateOf(accountID string) *Gate {
-	if l.cfg.PolicyOf != nil {
-		if own := l.cfg.PolicyOf(accountID); own != nil {
-			return &Gate{own.policy, l.gate.kinds}
-		}
-	}
-	return l.gate
-}
 
 // Switch returns the switch that stops all actions.
 func (l *Ledger) Switch() *stop.Switch { return l.stop }
@@ -102,7 +93,7 @@ func (l *Ledger) Events() *events.Log { return l.events }
 
 // settings are the settings that decide which actions need a person.
 type settings struct {
-	Policy         Policy
+	Policy         gate.Policy
 	Approvers      []string
 	ApprovalExpiry string
 	DryRun         bool
@@ -112,7 +103,8 @@ type settings struct {
 // record shows under which settings a decision was made. Call it when a program begins to decide. by names the program
 // or person.
 func (l *Ledger) RecordSettings(ctx context.Context, tx queue.Tx, by string) error {
-	text, err := encode("settings", settings{l.gate.policy, l.cfg.Approvers, l.cfg.ApprovalExpiry.String(), l.cfg.DryRun})
+	text, err := encode("settings",
+		settings{l.gate.Policy(), l.cfg.Approvers, l.cfg.ApprovalExpiry.String(), l.cfg.DryRun})
 	if err != nil {
 		return err
 	}

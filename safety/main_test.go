@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/safety/internal/decisiontest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,24 +28,17 @@ type desk struct {
 	now      time.Time
 }
 
-// everyKind has all standard actions: those that package gmail does not carry out are the host's.
-func everyKind() *postroom.Kinds {
-	var host []postroom.Kind
-	for _, t := range []postroom.ActionType{postroom.AddNote, postroom.CreateTask, postroom.Escalate, postroom.Forward,
-		postroom.AutoReply} {
-		kind, _ := postroom.StandardKind(t)
-		kind.Handler = func(context.Context, postroom.Run, postroom.Action) (postroom.Outcome, error) {
-			return postroom.Outcome{}, nil
-		}
-		kind.Undo = func(context.Context, postroom.Run, postroom.Action) (postroom.Commit, error) { return nil, nil } //nolint:nilnil // nothing to write
-		host = append(host, kind)
-	}
-	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: host})
-	if err != nil {
-		panic(err)
-	}
-	return kinds
-}
+// What tests decide, as [decisiontest] has it.
+var (
+	everyKind = decisiontest.Kinds
+	rule      = decisiontest.Rule
+	model     = decisiontest.Model
+)
+
+const (
+	dangerous = "action is classified as dangerous"
+	listed    = "action type is in approval_always list"
+)
 
 func newDesk(t *testing.T, db queue.DB, change func(*Config)) *desk {
 	require.NoError(t, Migrate(t.Context(), db))

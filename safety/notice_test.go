@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/readmail"
 	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/origin"
 )
 
@@ -62,12 +63,12 @@ func TestNoModelHidesANoticeAlone(t *testing.T) {
 			a := d.record(tc.msg, tc.dec)
 			require.Equal(t, tc.asks, a.State == postroom.ActionPendingApproval, "%s", a.State)
 			if tc.asks {
-				require.Contains(t, d.checks(a), OverrideNotice)
+				require.Contains(t, d.checks(a), gate.OverrideNotice)
 			}
 		})
 	}
 	a := d.record(forged, model(postroom.Archive, 1))
-	require.Contains(t, d.checks(a), OverrideSender, "it waits for another reason")
+	require.Contains(t, d.checks(a), gate.OverrideSender, "it waits for another reason")
 }
 
 // What Gmail deletes after thirty days, and what comes back after weeks, is not as it was.

@@ -23,6 +23,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
@@ -142,7 +143,7 @@ func TestAModelThatObeysTheMail(t *testing.T) {
 	require.NoError(t, err)
 	ledger, err := safety.NewLedger(safety.Config{
 		DB: db, Kinds: kinds, Labels: p,
-		Policy: safety.Policy{ModelFree: free, ModelShare: 0.001, Caps: []limits.Cap{
+		Policy: gate.Policy{ModelFree: free, ModelShare: 0.001, Caps: []limits.Cap{
 			{Actions: []postroom.ActionType{postroom.ApplyLabel, postroom.MarkRead, postroom.Star}, Source: postroom.SourceModel, Most: labelCap, Window: 24 * time.Hour},
 		}},
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
@@ -201,7 +202,7 @@ func TestAModelThatObeysTheMail(t *testing.T) {
 		safety.Filter{Types: []postroom.ActionType{postroom.Forward}, Limit: 100})
 	require.NoError(t, err)
 	for _, w := range waiting {
-		require.Contains(t, w.Decision.Verdict.Overrides, safety.OverrideRecipient)
+		require.Contains(t, w.Decision.Verdict.Overrides, gate.OverrideRecipient)
 	}
 	t.Logf("%d mails: %d passed, %d wait for a person; tried %v", len(p.mails), len(p.passed), summary.Approvals,
 		summary.Actions)

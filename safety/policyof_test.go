@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestAnAccountHasAPolicyOfItsOwn(t *testing.T) {
 	const tenant = "account-2"
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		own, err := NewGate(Policy{
+		own, err := gate.New(gate.Policy{
 			ConfidenceThreshold: 0.95, Caps: []limits.Cap{{Actions: []postroom.ActionType{postroom.Star}, Most: 1,
 				Window: time.Hour}},
 			Breaker: limits.Breaker{Undos: 1, OpenFor: time.Hour}, ModelUnattended: []postroom.ActionType{postroom.Star},
@@ -26,7 +27,7 @@ func TestAnAccountHasAPolicyOfItsOwn(t *testing.T) {
 		}, nil)
 		require.NoError(t, err)
 		d := newDesk(t, db, func(c *Config) {
-			c.PolicyOf = func(accountID string) *Gate {
+			c.PolicyOf = func(accountID string) *gate.Gate {
 				if accountID == tenant {
 					return own
 				}
@@ -38,13 +39,13 @@ func TestAnAccountHasAPolicyOfItsOwn(t *testing.T) {
 			msg.AccountID = accountID
 			return d.record(msg, dec)
 		}
-		for accountID, checks := range map[string][]Override{"account-1": {},
-			tenant: {OverrideLowConfidence, OverrideModel}} {
+		for accountID, checks := range map[string][]gate.Override{"account-1": {},
+			tenant: {gate.OverrideLowConfidence, gate.OverrideModel}} {
 			require.Equal(t, checks, d.checks(decide(accountID, model(postroom.Archive, 0.9))), accountID)
 		}
-		stars := func(accountID string) []Override { return d.checks(decide(accountID, rule(postroom.Star, ""))) }
+		stars := func(accountID string) []gate.Override { return d.checks(decide(accountID, rule(postroom.Star, ""))) }
 		require.Empty(t, stars(tenant))
-		require.Equal(t, []Override{OverrideCap}, stars(tenant))
+		require.Equal(t, []gate.Override{gate.OverrideCap}, stars(tenant))
 		require.Empty(t, stars("account-1"))
 		require.Empty(t, stars("account-1"))
 
@@ -63,7 +64,7 @@ func TestAnAccountHasAPolicyOfItsOwn(t *testing.T) {
 		undone, err := d.startUndo(read.ID, "job-2")
 		require.NoError(t, err)
 		require.NoError(t, d.complete(undone.ID, postroom.UndoHint{}))
-		require.Equal(t, []Override{OverrideBreaker}, d.checks(decide(tenant, rule(postroom.MarkRead, ""))))
+		require.Equal(t, []gate.Override{gate.OverrideBreaker}, d.checks(decide(tenant, rule(postroom.MarkRead, ""))))
 		require.Empty(t, d.checks(decide("account-1", rule(postroom.MarkRead, ""))))
 	})
 }

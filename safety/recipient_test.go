@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 // drawer has the labels of an account.
@@ -64,7 +65,7 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 		require.Equal(t, reason == "", a.State == postroom.ActionQueued, whom)
 		if reason != "" {
 			require.Equal(t, []string{reason}, rec.Verdict.Reasons)
-			require.Equal(t, []Override{OverrideRecipient}, rec.Verdict.Overrides)
+			require.Equal(t, []gate.Override{gate.OverrideRecipient}, rec.Verdict.Overrides)
 		}
 	}
 	_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
@@ -76,7 +77,7 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 	require.Equal(t, postroom.ActionQueued, forged.State, "nobody is told")
 
 	for _, bad := range []string{"", "@", "example.com", "Ann <ann@example.com>", "@a b"} {
-		_, err := NewGate(Policy{Recipients: []string{bad}}, nil)
+		_, err := gate.New(gate.Policy{Recipients: []string{bad}}, nil)
 		require.ErrorContains(t, err, "Policy.Recipients[0] is ", bad)
 	}
 }
@@ -86,12 +87,12 @@ func TestADangerousActionWaitsForAKnownRecipient(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Policy.Recipients = []string{"boss@example.com"} })
 	known := d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "boss@example.com"))
 	require.Equal(t, postroom.ActionPendingApproval, known.State)
-	require.NotContains(t, d.checks(known), OverrideRecipient)
+	require.NotContains(t, d.checks(known), gate.OverrideRecipient)
 	require.Contains(t, d.checks(d.record(message("a@example.com"),
-		model(postroom.Forward, 1, "to", "eve@evil.example"))), OverrideRecipient)
+		model(postroom.Forward, 1, "to", "eve@evil.example"))), gate.OverrideRecipient)
 	byRule := rule(postroom.Forward, "")
 	byRule.Parameters = postroom.Parameters{"to": "eve@evil.example"}
-	require.NotContains(t, d.checks(d.record(message("a@example.com"), byRule)), OverrideRecipient,
+	require.NotContains(t, d.checks(d.record(message("a@example.com"), byRule)), gate.OverrideRecipient,
 		"the user's rule names it")
 }
 
@@ -104,7 +105,7 @@ func TestTheLabelsOfAModel(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) { c.Labels = &labels })
 	for label, waits := range map[string]bool{"Label_1": false, "STARRED": false, "Label_2": true, "Label_3": true} {
 		a := d.record(message("a@example.com"), model(postroom.ApplyLabel, 1, "label", label))
-		require.Equal(t, waits, slices.Contains(d.checks(a), OverrideLabel), label)
+		require.Equal(t, waits, slices.Contains(d.checks(a), gate.OverrideLabel), label)
 		require.Equal(t, waits, a.State == postroom.ActionPendingApproval, label)
 		require.Equal(t, postroom.ActionQueued,
 			d.record(message("a@example.com"), with(rule(postroom.ApplyLabel, ""), "label", label)).State)

@@ -21,8 +21,8 @@ import (
 //
 // The action is pending_approval if the gate requires approval, completed if there is nothing to do
 // ([postroom.None]), canceled if it is a model's and forbidden to models ([Config].Forbids), or would only send what
-// was sent before ([Config].Sent), or something about mail that came long ago ([Policy].SendAge), canceled or failed if
-// it would be refused ([Config].Refusals), and otherwise queued and passed to [Config.Execute].
+// was sent before ([Config].Sent), or something about mail that came long ago ([gate.Policy].SendAge), canceled or failed
+// if it would be refused ([Config].Refusals), and otherwise queued and passed to [Config.Execute].
 //
 // The function is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing
 // and returns the action of that decision in its present state.
@@ -56,9 +56,9 @@ func (l *Ledger) record(
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	gate := l.gateOf(accountIn(msg))
-	evidence.Doubts = append(evidence.Doubts, gate.ageDoubts(msg, d, queue.Now(tx))...)
-	verdict := gate.Judge(d, evidence)
+	judging := l.judge.gateOf(accountIn(msg))
+	evidence.Doubts = append(evidence.Doubts, judging.AgeDoubts(msg, d, queue.Now(tx))...)
+	verdict := judging.Judge(d, evidence)
 	state, why, err := l.judge.endsAtOnce(ctx, tx, msg, d, &verdict)
 	if err == nil && why == "" {
 		err = l.judge.beyond(ctx, tx, msg, d, &verdict)
@@ -88,7 +88,7 @@ func (l *Ledger) record(
 	}
 	switch {
 	case why != "" && full.Key != "":
-		err = l.tellNotAsked(ctx, tx, full)
+		err = tellNotAsked(ctx, tx, l.events, full)
 	case action.State == postroom.ActionQueued:
 		err = l.cfg.Execute(ctx, tx, action)
 	case action.State == postroom.ActionPendingApproval:
@@ -110,6 +110,7 @@ func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	if err != nil {
 		return action, err
 	}
-	action, _, err = l.actions.insert(ctx, tx, msg, d, l.gateOf(accountIn(msg)).Judge(d, evidence), action, origin.Of(msg))
+	verdict := l.judge.gateOf(accountIn(msg)).Judge(d, evidence)
+	action, _, err = l.actions.insert(ctx, tx, msg, d, verdict, action, origin.Of(msg))
 	return action, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 func TestConfigNamesTheBadField(t *testing.T) {
@@ -30,14 +31,14 @@ func TestConfigNamesTheBadField(t *testing.T) {
 		"long expiry":    {Config{DB: db, Execute: execute, ApprovalExpiry: 366 * 24 * time.Hour}, "Config.ApprovalExpiry"},
 		"blank approver": {Config{DB: db, Execute: execute, Approvers: []string{"ann", " "}}, "Config.Approvers[1]"},
 		"short key":      {Config{DB: db, Execute: execute, Key: make([]byte, 31)}, "safety: Config.Key has 31 bytes; give at least 32"},
-		"bad policy":     {Config{DB: db, Execute: execute, Policy: Policy{ConfidenceThreshold: 2}}, "Policy.ConfidenceThreshold"},
+		"bad policy":     {Config{DB: db, Execute: execute, Policy: gate.Policy{ConfidenceThreshold: 2}}, "Policy.ConfidenceThreshold"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewLedger(tc.cfg)
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
-	_, err := NewLedger(Config{Policy: Policy{ConfidenceThreshold: 2}})
+	_, err := NewLedger(Config{Policy: gate.Policy{ConfidenceThreshold: 2}})
 	for _, field := range []string{"Config.DB", "Config.Execute", "Policy.ConfidenceThreshold"} {
 		require.ErrorContains(t, err, field, "all at once")
 	}
@@ -96,7 +97,7 @@ func TestRecordWaitsForAPerson(t *testing.T) {
 		rec, err := d.ledger.Decision(t.Context(), a.DecisionID)
 		require.NoError(t, err)
 		require.True(t, rec.Decision.NeedsApproval, "the stored word is the gate's, not the model's")
-		require.Equal(t, []Override{OverrideDangerous, OverrideApprovalAlways}, rec.Verdict.Overrides)
+		require.Equal(t, []gate.Override{gate.OverrideDangerous, gate.OverrideApprovalAlways}, rec.Verdict.Overrides)
 		require.Equal(t, []string{dangerous, listed}, rec.Verdict.Reasons)
 	})
 }

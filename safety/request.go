@@ -277,3 +277,17 @@ func (rs *requests) hold(ctx context.Context, tx queue.Tx, p *permitRow, reason 
 	}
 	return a, rs.ask(ctx, tx, p, []string{reason})
 }
+
+// refuse fails an action that is not what was permitted, and withdraws its open request. The lock that ends is that
+// of the decision's message.
+func (rs *requests) refuse(ctx context.Context, tx queue.Tx, p *permitRow, reason string) (postroom.Action, error) {
+	locked := postroom.Action{ID: p.ID, AccountID: p.decided.AccountID, MessageID: p.decided.MessageID}
+	if err := unlockMessage(ctx, tx, locked); err != nil {
+		return postroom.Action{}, err
+	}
+	a, err := rs.actions.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: reason})
+	if err != nil {
+		return a, err
+	}
+	return a, rs.withdraw(ctx, tx, p.ID, reason)
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 func encode(what string, v any) (string, error) {
@@ -120,7 +121,7 @@ type DecisionRecord struct {
 
 	// Decision is the decision; its NeedsApproval is the gate's, not the decider's.
 	Decision postroom.Decision
-	Verdict  Verdict
+	Verdict  gate.Verdict
 
 	CreatedAt time.Time
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 // A shelf is a store of rules.
@@ -100,10 +101,10 @@ func TestTheStoredRuleDecidesWhatIsReleased(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, tc.decision.RuleVersion, rec.Decision.RuleVersion)
 				if tc.doubt == "" {
-					require.NotContains(t, rec.Verdict.Overrides, OverrideRule)
+					require.NotContains(t, rec.Verdict.Overrides, gate.OverrideRule)
 					return
 				}
-				require.Contains(t, rec.Verdict.Overrides, OverrideRule)
+				require.Contains(t, rec.Verdict.Overrides, gate.OverrideRule)
 				require.Contains(t, rec.Verdict.Reasons, "rule 'Receipts' decided, and "+tc.doubt)
 			})
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
@@ -52,12 +53,13 @@ func TestWhatWasSentBefore(t *testing.T) {
 		sent.all = false
 		a := d.record(message("a@example.com"), forward)
 		require.Equal(t, postroom.ActionPendingApproval, a.State, "something is left to send, or it is not sure")
-		require.Equal(t, []Override{OverrideSent}, d.checks(a))
+		require.Equal(t, []gate.Override{gate.OverrideSent}, d.checks(a))
 		require.Equal(t, []string{"it was sent on Monday"}, d.waiting(t)[0].Approval.Reasons)
 
 		sent.all, forward.NeedsApproval = true, true
 		a = d.record(message("a@example.com"), forward)
-		require.Equal(t, []Override{OverrideRequested, OverrideSent}, d.checks(a), "who is asked anyway is told")
+		require.Equal(t, []gate.Override{gate.OverrideRequested, gate.OverrideSent}, d.checks(a),
+			"who is asked anyway is told")
 		approver := func() (who string, until time.Time) {
 			_, err := d.act(func(ctx context.Context, tx queue.Tx) (_ postroom.Action, err error) {
 				who, until, err = d.ledger.Approver(ctx, tx, a.ID)

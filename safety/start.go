@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/internal/keyring"
 	"github.com/postroom-go/postroom/safety/stop"
 )
@@ -64,7 +65,7 @@ func (l *Ledger) begin(ctx context.Context, tx queue.Tx, p *permitRow, jobID str
 		return a, err
 	}
 	// With the lock, since no other action ends from then on that was executing before.
-	if doubt, err := l.gate.beforeDeletion(ctx, tx, p); err != nil || doubt != "" {
+	if doubt, err := beforeDeletion(ctx, tx, l.gate, p); err != nil || doubt != "" {
 		if err = errors.Join(err, unlockMessage(ctx, tx, a)); err != nil {
 			return a, err
 		}
@@ -84,7 +85,7 @@ func (l *Ledger) begin(ctx context.Context, tx queue.Tx, p *permitRow, jobID str
 	if err != nil {
 		return started, errors.Join(err, unlockMessage(ctx, tx, a))
 	}
-	if l.gate.dangerous(a.Type) {
+	if l.gate.Dangerous(a.Type) {
 		l.begun.add(tx, p.ID)
 		err = l.checkpoint.Step(tx, p.ID, p.Rev)
 	}
@@ -128,7 +129,8 @@ func (l *Ledger) mayStart(ctx context.Context, q dbquery.Querier, p *permitRow, 
 	if p.State == postroom.ActionExecuting {
 		return nil // a started action continues in quiet hours
 	}
-	return l.gateOf(p.AccountID).policy.Quiet.Hold(p.Type, now)
+	quiet := l.judge.gateOf(p.AccountID).Policy().Quiet
+	return quiet.Hold(p.Type, now)
 }
 
 // HeldAction returns the [*postroom.HeldError] with which Start would refuse a queued action now; nil if the action
@@ -142,7 +144,7 @@ func (l *Ledger) HeldAction(ctx context.Context, actionID string) error {
 	if err := l.mayStart(ctx, db, &p, time.Now()); err != nil {
 		return err
 	}
-	if _, err := l.gate.beforeDeletion(ctx, db, &p); errors.Is(err, postroom.ErrHeld) {
+	if _, err := beforeDeletion(ctx, db, l.gate, &p); errors.Is(err, postroom.ErrHeld) {
 		return err
 	}
 	return nil
@@ -156,9 +158,9 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow, jobID 
 	refusal, waits := l.keys.refusalToStart(p, jobID, l.begun.has(p.ID)), ""
 	switch {
 	case refusal != "":
-	case p.restored() && l.gate.repeats(p) && begun:
+	case p.restored() && repeats(l.gate, p) && begun:
 		refusal = putBack
-	case p.restored() && l.gate.repeats(p):
+	case p.restored() && repeats(l.gate, p):
 		waits = putBack
 	case begun || p.ApprovalID == "":
 		return a, false, nil
@@ -173,23 +175,13 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow, jobID 
 		return a, false, nil
 	}
 	if refusal != "" {
-		a, err = l.refuse(ctx, tx, p, refusal)
+		a, err = l.requests.refuse(ctx, tx, p, refusal)
 	} else {
 		a, err = l.requests.hold(ctx, tx, p, waits)
 	}
 	return a, true, err
 }
 
-// refuse fails an action that is not what was permitted, and withdraws its open request. The lock that ends is that
-// of the decision's message.
-func (l *Ledger) refuse(ctx context.Context, tx queue.Tx, p *permitRow, reason string) (postroom.Action, error) {
-	locked := postroom.Action{ID: p.ID, AccountID: p.decided.AccountID, MessageID: p.decided.MessageID}
-	if err := unlockMessage(ctx, tx, locked); err != nil {
-		return postroom.Action{}, err
-	}
-	a, err := l.actions.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: reason})
-	if err != nil {
-		return a, err
-	}
-	return a, l.requests.withdraw(ctx, tx, p.ID, reason)
-}
+// repeats reports whether an action may have been carried out in a database that was put back, and must not be twice:
+// one that cannot be undone, or that a person has approved.
+func repeats(g *gate.Gate, p *permitRow) bool { return p.ApprovalID != "" || g.Dangerous(p.Type) }

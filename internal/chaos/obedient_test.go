@@ -20,6 +20,7 @@ import (
 	"github.com/postroom-go/postroom/internal/corpora"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
@@ -39,7 +40,7 @@ const (
 	mostLabeled = 5
 )
 
-var obedience = safety.Policy{ModelFree: mostHidden, ModelShare: 0.001, Caps: []limits.Cap{{
+var obedience = gate.Policy{ModelFree: mostHidden, ModelShare: 0.001, Caps: []limits.Cap{{
 	Actions: []postroom.ActionType{
 		postroom.ApplyLabel, postroom.RemoveLabel, postroom.MarkRead, postroom.MarkUnread, postroom.Star, postroom.Unstar,
 		postroom.Restore,

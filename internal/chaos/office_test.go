@@ -27,6 +27,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -49,11 +50,11 @@ type place struct {
 	Obedient bool
 }
 
-func (p place) policy() safety.Policy {
+func (p place) policy() gate.Policy {
 	if p.Obedient {
 		return obedience
 	}
-	return safety.Policy{}
+	return gate.Policy{}
 }
 
 func (p place) database(ctx context.Context) (database, error) {

@@ -49,14 +49,14 @@ func (b Breaker) WithDefaults() (Breaker, error) {
 		n    int
 	}{{"Actions", b.Actions}, {"Failures", b.Failures}, {"Undos", b.Undos}} {
 		if n.n < 0 || n.n > maxCap {
-			return b, fmt.Errorf("safety: Policy.Breaker.%s is %d; it must be within 0 and %d", n.name, n.n, maxCap)
+			return b, fmt.Errorf("gate: Policy.Breaker.%s is %d; it must be within 0 and %d", n.name, n.n, maxCap)
 		}
 	}
 	if b.Window < time.Minute || b.Window > maxCapWindow {
-		return b, fmt.Errorf("safety: Policy.Breaker.Window is %v; it must be within 1m and %v", b.Window, maxCapWindow)
+		return b, fmt.Errorf("gate: Policy.Breaker.Window is %v; it must be within 1m and %v", b.Window, maxCapWindow)
 	}
 	if b.OpenFor < time.Minute || b.OpenFor > maxWindow {
-		return b, fmt.Errorf("safety: Policy.Breaker.OpenFor is %v; it must be within 1m and %v", b.OpenFor, maxWindow)
+		return b, fmt.Errorf("gate: Policy.Breaker.OpenFor is %v; it must be within 1m and %v", b.OpenFor, maxWindow)
 	}
 	return b, nil
 }

@@ -161,7 +161,7 @@ func CheckCaps(caps []Cap, kinds *postroom.Kinds) error {
 	var faults []error
 	for i := range caps {
 		if err := caps[i].validate(kinds); err != nil {
-			faults = append(faults, fmt.Errorf("safety: Policy.Caps[%d]%w", i, err))
+			faults = append(faults, fmt.Errorf("gate: Policy.Caps[%d]%w", i, err))
 		}
 	}
 	return errors.Join(faults...)

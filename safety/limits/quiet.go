@@ -156,12 +156,12 @@ func (q *Quiet) Hold(action postroom.ActionType, now time.Time) error {
 func (q *Quiet) Validate(kinds *postroom.Kinds) error {
 	for i := range q.Spans {
 		if err := q.Spans[i].validate(); err != nil {
-			return fmt.Errorf("safety: Policy.Quiet.Spans[%d] %w", i, err)
+			return fmt.Errorf("gate: Policy.Quiet.Spans[%d] %w", i, err)
 		}
 	}
 	for i, t := range q.May {
 		if !kinds.Knows(t) {
-			return fmt.Errorf("safety: Policy.Quiet.May[%d] is %q, which is no action; the actions are %v", i, string(t),
+			return fmt.Errorf("gate: Policy.Quiet.May[%d] is %q, which is no action; the actions are %v", i, string(t),
 				kinds.Types())
 		}
 	}
@@ -169,7 +169,7 @@ func (q *Quiet) Validate(kinds *postroom.Kinds) error {
 	monday := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	if end := utc.until(monday); end.Sub(monday) >= 7*day {
 		return errors.New(
-			"safety: Policy.Quiet.Spans cover the whole week, so that nothing would ever be done; use a stop for that")
+			"gate: Policy.Quiet.Spans cover the whole week, so that nothing would ever be done; use a stop for that")
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/injection"
 	"github.com/postroom-go/postroom/safety/reasons"
 )
@@ -18,7 +18,7 @@ import (
 // checks are the codes of all checks of the gate, by the names of their constants.
 func checks(t *testing.T) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../verdict.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../gate/verdict.go", nil, 0)
 	require.NoError(t, err)
 	found := map[string]string{
 		"OverrideHidden": string(injection.HiddenText), "OverrideSender": string(injection.DoubtfulSender),
@@ -50,12 +50,12 @@ func TestEachCheckHasASentence(t *testing.T) {
 }
 
 func TestTheGatesOwnTextsAreSaidPlainly(t *testing.T) {
-	gate, err := safety.NewGate(safety.Policy{}, nil)
+	g, err := gate.New(gate.Policy{}, nil)
 	require.NoError(t, err)
 	judge := func(source postroom.Source) []string {
-		return reasons.Plain(gate.Judge(postroom.Decision{Action: postroom.Delete, Confidence: 0.45, Source: source,
-			RuleID: "1", NeedsApproval: true, Rationale: "for a test"}, safety.Evidence{Doubts: []safety.Doubt{
-			{Check: safety.OverrideRule, Reason: "rule 'Receipts' decided, and it is not stored"}}}).Reasons)
+		return reasons.Plain(g.Judge(postroom.Decision{Action: postroom.Delete, Confidence: 0.45, Source: source,
+			RuleID: "1", NeedsApproval: true, Rationale: "for a test"}, gate.Evidence{Doubts: []gate.Doubt{
+			{Check: gate.OverrideRule, Reason: "rule 'Receipts' decided, and it is not stored"}}}).Reasons)
 	}
 	always := []string{
 		"what it does cannot be taken back, so it always asks",

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
 // policy converts the checked sections [policy] and [safety].
-func (h *App) policy() (safety.Policy, error) {
+func (h *App) policy() (gate.Policy, error) {
 	c := h.Env.Config.Safety
-	p := safety.Policy{
+	p := gate.Policy{
 		ConfidenceThreshold: h.Env.Config.Policy.ConfidenceDefault,
 		ApprovalAlways:      actionTypes(h.Env.Config.Policy.ApprovalAlways),
 		ModelUnattended:     actionTypes(h.Env.Config.Policy.ModelUnattended), ModelShare: h.Env.Config.Policy.ModelShare,

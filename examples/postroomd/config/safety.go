@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/notify/when"
-	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/limits"
 	"github.com/postroom-go/postroom/safety/webhook"
 )
@@ -18,7 +18,7 @@ var safetySettings = []setting{
 	{"safety.dry_run", "", "true", func(c *Config) any { return &c.Safety.DryRun }, nil},
 	{"safety.recipients", "", `["ada@example.org", "@example.org"]`, func(c *Config) any { return &c.Safety.Recipients },
 		func(c *Config) string {
-			if _, err := safety.NewGate(safety.Policy{Recipients: c.Safety.Recipients}, nil); err != nil {
+			if _, err := gate.New(gate.Policy{Recipients: c.Safety.Recipients}, nil); err != nil {
 				return "mail addresses, and domains such as \"@example.org\""
 			}
 			return ""
@@ -106,7 +106,7 @@ func caps(texts []string) string {
 	for _, text := range texts {
 		c, err := limits.ParseCap(text)
 		if err == nil {
-			_, err = safety.NewGate(safety.Policy{Caps: []limits.Cap{c}}, nil)
+			_, err = gate.New(gate.Policy{Caps: []limits.Cap{c}}, nil)
 		}
 		if err != nil {
 			return fmt.Sprintf("caps such as \"trash,archive 50/1h by rules\", which %q is not", text)
@@ -124,7 +124,7 @@ func quietHours(texts []string) string {
 		}
 		quiet.Spans = append(quiet.Spans, span)
 	}
-	if _, err := safety.NewGate(safety.Policy{Quiet: quiet}, nil); err != nil {
+	if _, err := gate.New(gate.Policy{Quiet: quiet}, nil); err != nil {
 		return "hours that leave a part of the week, or nothing would ever be done"
 	}
 	return ""

@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 	"github.com/postroom-go/postroom/safety/reasons"
 )
 
@@ -56,7 +57,7 @@ func (v *Decision) Gate() string {
 type WholeDecision struct {
 	Decision
 	Explanations postroom.Explanations `json:"explanations"`
-	Released     []safety.Override     `json:"released,omitempty"` // checks that the rule's safe mode has answered
+	Released     []gate.Override       `json:"released,omitempty"` // checks that the rule's safe mode has answered
 	FormerRule   *FormerRule           `json:"rule_then,omitempty"`
 	Actions      []Result              `json:"actions"` // undos included, oldest first
 }

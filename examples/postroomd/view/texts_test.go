@@ -17,7 +17,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/rules"
-	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 // goldenReport compares what a person reads, at two widths, to the letter.
@@ -69,7 +69,7 @@ func sampleDecision() *WholeDecision {
 			ConsideredAlternatives: []postroom.Alternative{{Action: postroom.Archive, Confidence: 0.3,
 				WhyNot: "Receipts are wanted in their label."}},
 		},
-		Released: []safety.Override{safety.OverrideApprovalAlways},
+		Released: []gate.Override{gate.OverrideApprovalAlways},
 		Actions: []Result{
 			{webapi.Action{ID: "01a2027b-5b05-759a-948b-26e5e08e812d", Action: postroom.Move, State: postroom.ActionCompleted, ExecutedAt: at.Add(time.Hour)}, "takes off Receipts, puts back INBOX"},
 			{webapi.Action{ID: "01a2027b-5b05-759a-948b-26e5e08e812e", Action: "undo_move", State: postroom.ActionFailed, Error: "the message is gone"}, ""},

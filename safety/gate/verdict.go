@@ -1,4 +1,4 @@
-package safety
+package gate
 
 import (
 	"github.com/postroom-go/postroom/safety/injection"
@@ -34,8 +34,8 @@ const (
 
 	OverrideNotice    Override = "notice"        // no model hides the notice of a program alone
 	OverrideRecipient Override = "new_recipient" // only the model or the sender names it; see Recipients of [Policy]
-	OverrideLabel     Override = "unknown_label" // the account lacks it, or keeps it from models; see Labels of [Config]
-	OverrideForbidden Override = "forbidden"     // the user has forbidden it to models; see Forbids of [Config]
+	OverrideLabel     Override = "unknown_label" // the account lacks it, or keeps it from models; see safety.Config
+	OverrideForbidden Override = "forbidden"     // the user has forbidden it to models; see safety.Config
 )
 
 // A Verdict is the result of [Gate.Judge] for one decision. Its JSON is stored with the decision as telemetry.
@@ -50,7 +50,8 @@ type Verdict struct {
 	Released []Override `json:"released,omitempty"`
 }
 
-func (v *Verdict) doubt(doubts []Doubt) {
+// Doubt adds reasons to ask a person.
+func (v *Verdict) Doubt(doubts ...Doubt) {
 	for _, d := range doubts {
 		v.Overrides = append(v.Overrides, d.Check)
 		v.Reasons = append(v.Reasons, d.Reason)

@@ -1,4 +1,4 @@
-package safety
+package gate
 
 import (
 	"cmp"
@@ -73,7 +73,7 @@ func (p Policy) withDefaults(kinds *postroom.Kinds) (Policy, error) {
 		p.ConfidenceThreshold = defaultThreshold
 	}
 	if !(p.ConfidenceThreshold > 0 && p.ConfidenceThreshold <= 1) {
-		return p, fmt.Errorf("safety: Policy.ConfidenceThreshold is %v; it must be above 0 and at most 1",
+		return p, fmt.Errorf("gate: Policy.ConfidenceThreshold is %v; it must be above 0 and at most 1",
 			p.ConfidenceThreshold)
 	}
 	p.SendAge = cmp.Or(p.SendAge, defaultSendAge)
@@ -83,7 +83,7 @@ func (p Policy) withDefaults(kinds *postroom.Kinds) (Policy, error) {
 	p.ApprovalAlways = slices.Clone(p.ApprovalAlways)
 	for i, t := range p.ApprovalAlways {
 		if !kinds.Knows(t) {
-			return p, fmt.Errorf("safety: Policy.ApprovalAlways[%d] is %q, which is no action; the actions are %v",
+			return p, fmt.Errorf("gate: Policy.ApprovalAlways[%d] is %q, which is no action; the actions are %v",
 				i, string(t), kinds.Types())
 		}
 	}
@@ -102,13 +102,13 @@ func (p Policy) withModelDefaults(kinds *postroom.Kinds) (Policy, error) {
 		p.ModelShare = defaultShare
 	}
 	if !(p.ModelShare > 0 && p.ModelShare <= 1) {
-		return p, fmt.Errorf("safety: Policy.ModelShare is %v; it must be above 0 and at most 1", p.ModelShare)
+		return p, fmt.Errorf("gate: Policy.ModelShare is %v; it must be above 0 and at most 1", p.ModelShare)
 	}
 	if p.ModelFree == 0 {
 		p.ModelFree = defaultFree
 	}
 	if p.ModelFree < 1 || p.ModelFree > maxFree {
-		return p, fmt.Errorf("safety: Policy.ModelFree is %d; it must be within 1 and %d", p.ModelFree, maxFree)
+		return p, fmt.Errorf("gate: Policy.ModelFree is %d; it must be within 1 and %d", p.ModelFree, maxFree)
 	}
 	if p.ModelUnattended == nil {
 		p.ModelUnattended = modelAlone
@@ -116,12 +116,12 @@ func (p Policy) withModelDefaults(kinds *postroom.Kinds) (Policy, error) {
 	p.ModelUnattended = slices.Clone(p.ModelUnattended)
 	for i, t := range p.ModelUnattended {
 		if !kinds.Knows(t) {
-			return p, fmt.Errorf("safety: Policy.ModelAlone[%d] is %q, which is no action; the actions are %v", i, string(t),
+			return p, fmt.Errorf("gate: Policy.ModelUnattended[%d] is %q, which is no action; the actions are %v", i, string(t),
 				kinds.Types())
 		}
 		if kinds.Has(t) && kinds.Danger(t) == postroom.Dangerous {
 			return p,
-				fmt.Errorf("safety: Policy.ModelAlone[%d] is %s, which is dangerous: a person must approve it; leave it out", i, t)
+				fmt.Errorf("gate: Policy.ModelUnattended[%d] is %s, which is dangerous: a person must approve it; leave it out", i, t)
 		}
 	}
 	return p, nil
@@ -135,7 +135,7 @@ func (p Policy) checkRecipients() error {
 			address = "anybody" + r
 		}
 		if a, err := mail.ParseAddress(address); err != nil || a.Address != address {
-			return fmt.Errorf("safety: Policy.Recipients[%d] is %q; give an address, or a domain as in @example.org", i, r)
+			return fmt.Errorf("gate: Policy.Recipients[%d] is %q; give an address, or a domain as in @example.org", i, r)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package safety
+package gate
 
 import (
 	"encoding/json"
@@ -9,31 +9,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety/internal/decisiontest"
 )
 
 func testGate(t require.TestingT, p Policy) *Gate {
-	g, err := NewGate(p, everyKind())
+	g, err := New(p, decisiontest.Kinds())
 	require.NoError(t, err)
 	return g
-}
-
-// rule is a decision of the user's own rule, sure of itself.
-func rule(action postroom.ActionType, mode postroom.SafeMode) postroom.Decision {
-	return postroom.Decision{
-		Action: action, Confidence: 1, Rationale: "matched", Source: postroom.SourceDeterministic,
-		RuleID: "rule-1", RuleName: "Receipts", SafeMode: mode,
-	}
-}
-
-// model is a decision of a model, with at most one parameter.
-func model(action postroom.ActionType, confidence float64, parameter ...string) postroom.Decision {
-	d := postroom.Decision{
-		Action: action, Confidence: confidence, Rationale: "it looks so", Source: postroom.SourceModel, Model: "test::one",
-	}
-	if len(parameter) > 0 {
-		d.Parameters = postroom.Parameters{parameter[0]: parameter[1]}
-	}
-	return d
 }
 
 const (
@@ -59,51 +41,53 @@ func TestGate(t *testing.T) {
 		reasons  []string
 		released []Override
 	}{
-		"safe and sure":                       {decision: model(postroom.Archive, 0.9)},
-		"confidence equals threshold":         {decision: model(postroom.Archive, 0.7)},
-		"low confidence":                      {decision: model(postroom.Archive, 0.45), reasons: []string{"confidence 0.45 is below threshold 0.70"}},
-		"hardly below":                        {decision: model(postroom.Archive, 0.699), reasons: []string{"confidence 0.699 is below threshold 0.700"}},
-		"no number":                           {decision: model(postroom.Archive, math.NaN()), reasons: []string{"confidence NaN is below threshold 0.70"}},
-		"own threshold":                       {policy: Policy{ConfidenceThreshold: 0.95}, decision: model(postroom.Archive, 0.9), reasons: []string{"confidence 0.90 is below threshold 0.95"}},
-		"model asks":                          {decision: asks(model(postroom.Archive, 1)), reasons: []string{requested}},
-		"dangerous":                           {decision: model(postroom.Delete, 1), reasons: []string{dangerous, listed}},
-		"dangerous, not listed":               {policy: nothingListed, decision: model(postroom.Forward, 1), reasons: []string{dangerous}},
-		"everything at once":                  {decision: asks(model(postroom.Delete, 0.1)), reasons: []string{dangerous, "confidence 0.10 is below threshold 0.70", listed, requested}},
-		"unknown action":                      {policy: nothingListed, decision: model("format_disk", 1), reasons: []string{dangerous}},
-		"listed by the host":                  {policy: trashWaits, decision: rule(postroom.Trash, postroom.SafeDefault), reasons: []string{listed}},
+		"safe and sure":                       {decision: decisiontest.Model(postroom.Archive, 0.9)},
+		"confidence equals threshold":         {decision: decisiontest.Model(postroom.Archive, 0.7)},
+		"low confidence":                      {decision: decisiontest.Model(postroom.Archive, 0.45), reasons: []string{"confidence 0.45 is below threshold 0.70"}},
+		"hardly below":                        {decision: decisiontest.Model(postroom.Archive, 0.699), reasons: []string{"confidence 0.699 is below threshold 0.700"}},
+		"no number":                           {decision: decisiontest.Model(postroom.Archive, math.NaN()), reasons: []string{"confidence NaN is below threshold 0.70"}},
+		"own threshold":                       {policy: Policy{ConfidenceThreshold: 0.95}, decision: decisiontest.Model(postroom.Archive, 0.9), reasons: []string{"confidence 0.90 is below threshold 0.95"}},
+		"model asks":                          {decision: asks(decisiontest.Model(postroom.Archive, 1)), reasons: []string{requested}},
+		"dangerous":                           {decision: decisiontest.Model(postroom.Delete, 1), reasons: []string{dangerous, listed}},
+		"dangerous, not listed":               {policy: nothingListed, decision: decisiontest.Model(postroom.Forward, 1), reasons: []string{dangerous}},
+		"everything at once":                  {decision: asks(decisiontest.Model(postroom.Delete, 0.1)), reasons: []string{dangerous, "confidence 0.10 is below threshold 0.70", listed, requested}},
+		"unknown action":                      {policy: nothingListed, decision: decisiontest.Model("format_disk", 1), reasons: []string{dangerous}},
+		"listed by the host":                  {policy: trashWaits, decision: decisiontest.Rule(postroom.Trash, postroom.SafeDefault), reasons: []string{listed}},
 		"nobody decided":                      {decision: postroom.Decision{Action: postroom.None, Source: postroom.SourceNone}},
 		"nothing is to be done, whoever asks": {decision: asks(postroom.Decision{Action: postroom.None, Source: postroom.SourceNone})},
-		"a rule that does nothing and asks":   {policy: Policy{ApprovalAlways: []postroom.ActionType{postroom.None}}, decision: asks(rule(postroom.None, ""))},
+		"a rule that does nothing and asks":   {policy: Policy{ApprovalAlways: []postroom.ActionType{postroom.None}}, decision: asks(decisiontest.Rule(postroom.None, ""))},
 
-		"rule, default mode": {decision: rule(postroom.Delete, ""), reasons: []string{dangerous, listed}},
+		"rule, default mode": {decision: decisiontest.Rule(postroom.Delete, ""), reasons: []string{dangerous, listed}},
 		"always_safe does not release danger": {
-			decision: rule(postroom.Delete, postroom.SafeAlwaysSafe), reasons: []string{dangerous, listed},
+			decision: decisiontest.Rule(postroom.Delete, postroom.SafeAlwaysSafe), reasons: []string{dangerous, listed},
 		},
 		"always_safe releases a listed safe action": {
-			policy: trashWaits, decision: rule(postroom.Trash, postroom.SafeAlwaysSafe),
+			policy: trashWaits, decision: decisiontest.Rule(postroom.Trash, postroom.SafeAlwaysSafe),
 			released: []Override{OverrideApprovalAlways},
 		},
 		"dangerous_override releases": {
-			decision: rule(postroom.Delete, postroom.SafeDangerousOverride),
+			decision: decisiontest.Rule(postroom.Delete, postroom.SafeDangerousOverride),
 			released: []Override{OverrideDangerous, OverrideApprovalAlways},
 		},
 		"dangerous_override does not release the rule's own request": {
-			decision: asks(rule(postroom.Delete, postroom.SafeDangerousOverride)),
+			decision: asks(decisiontest.Rule(postroom.Delete, postroom.SafeDangerousOverride)),
 			reasons:  []string{"rule explicitly requested approval"},
 			released: []Override{OverrideDangerous, OverrideApprovalAlways},
 		},
 		"dangerous_override of no known rule": {
-			decision: with(rule(postroom.Delete, postroom.SafeDangerousOverride), func(d *postroom.Decision) { d.RuleID = "" }),
+			decision: with(decisiontest.Rule(postroom.Delete, postroom.SafeDangerousOverride), func(d *postroom.Decision) {
+				d.RuleID = ""
+			}),
 			reasons:  []string{dangerous, listed},
 		},
 		"dangerous_override in a model's mouth": {
-			decision: with(rule(postroom.Delete, postroom.SafeDangerousOverride), func(d *postroom.Decision) {
+			decision: with(decisiontest.Rule(postroom.Delete, postroom.SafeDangerousOverride), func(d *postroom.Decision) {
 				d.Source = postroom.SourceModel
 			}),
 			reasons: []string{dangerous, listed},
 		},
 		"dangerous_override of an unknown action": {
-			decision: rule("format_disk", postroom.SafeDangerousOverride), reasons: []string{dangerous},
+			decision: decisiontest.Rule("format_disk", postroom.SafeDangerousOverride), reasons: []string{dangerous},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +101,7 @@ func TestGate(t *testing.T) {
 }
 
 func TestVerdictIsTelemetry(t *testing.T) {
-	v := testGate(t, Policy{}).Judge(model(postroom.Forward, 1), Evidence{})
+	v := testGate(t, Policy{}).Judge(decisiontest.Model(postroom.Forward, 1), Evidence{})
 	out, err := json.Marshal(v)
 	require.NoError(t, err)
 	require.JSONEq(t, `{
@@ -131,11 +115,11 @@ func TestVerdictIsTelemetry(t *testing.T) {
 func TestNoModelIsReleased(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := testGate(t, drawPolicy(t))
-		d := drawDecision(t)
+		d := decisiontest.Draw(t)
 		d.Source = rapid.SampledFrom([]postroom.Source{postroom.SourceModel, postroom.SourceNone, "", "person"}).Draw(t,
 			"source")
 		v := g.Judge(d, Evidence{SafeMode: d.SafeMode})
-		if everyKind().Danger(d.Action) == postroom.Dangerous {
+		if decisiontest.Kinds().Danger(d.Action) == postroom.Dangerous {
 			require.True(t, v.RequiresApproval)
 		}
 		require.Empty(t, v.Released)
@@ -147,7 +131,7 @@ func TestNoModelIsReleased(t *testing.T) {
 func TestSafeModesOnlyEverRelease(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := testGate(t, drawPolicy(t))
-		d := drawDecision(t)
+		d := decisiontest.Draw(t)
 		d.Source, d.SafeMode = postroom.SourceDeterministic, postroom.SafeDefault
 		strict := g.Judge(d, Evidence{SafeMode: d.SafeMode})
 		require.Empty(t, strict.Released)
@@ -155,7 +139,7 @@ func TestSafeModesOnlyEverRelease(t *testing.T) {
 		d.SafeMode = postroom.SafeAlwaysSafe
 		safe := g.Judge(d, Evidence{SafeMode: d.SafeMode})
 		require.ElementsMatch(t, strict.Overrides, append(safe.Overrides, safe.Released...))
-		if everyKind().Danger(d.Action) == postroom.Dangerous {
+		if decisiontest.Kinds().Danger(d.Action) == postroom.Dangerous {
 			require.Equal(t, strict, safe)
 		}
 
@@ -171,17 +155,6 @@ func TestSafeModesOnlyEverRelease(t *testing.T) {
 func drawPolicy(t *rapid.T) Policy {
 	return Policy{
 		ConfidenceThreshold: rapid.Float64Range(0.01, 1).Draw(t, "threshold"),
-		ApprovalAlways:      rapid.SliceOf(rapid.SampledFrom(everyKind().Types())).Draw(t, "always"),
-	}
-}
-
-func drawDecision(t *rapid.T) postroom.Decision {
-	return postroom.Decision{
-		Action:        rapid.SampledFrom(everyKind().Types()).Draw(t, "action"),
-		Confidence:    rapid.Float64Range(0, 1).Draw(t, "confidence"),
-		NeedsApproval: rapid.Bool().Draw(t, "asks"),
-		RuleID:        rapid.SampledFrom([]string{"", "rule-1"}).Draw(t, "rule"),
-		SafeMode: rapid.SampledFrom([]postroom.SafeMode{"", postroom.SafeDefault, postroom.SafeAlwaysSafe,
-			postroom.SafeDangerousOverride}).Draw(t, "mode"),
+		ApprovalAlways:      rapid.SliceOf(rapid.SampledFrom(decisiontest.Kinds().Types())).Draw(t, "always"),
 	}
 }

@@ -1,4 +1,6 @@
-package safety
+// Package gate judges decisions: which of them need a person, by a [Policy] and by what their callers have found out.
+// It reads no database. Package safety records what it says, and counts what has been done.
+package gate
 
 import (
 	"fmt"
@@ -13,15 +15,24 @@ type Gate struct {
 	kinds  *postroom.Kinds
 }
 
-// NewGate makes a gate for decisions about the kinds of actions. Nil means those that package gmail carries out. A
+// New makes a gate for decisions about the kinds of actions. Nil means those that package gmail carries out. A
 // bad policy is an error that names the field.
-func NewGate(policy Policy, kinds *postroom.Kinds) (*Gate, error) {
+func New(policy Policy, kinds *postroom.Kinds) (*Gate, error) {
 	policy, err := policy.withDefaults(kinds)
 	if err != nil {
 		return nil, err
 	}
 	return &Gate{policy: policy, kinds: kinds}, nil
 }
+
+// Policy returns the policy, with the defaults filled in.
+func (g *Gate) Policy() Policy { return g.policy }
+
+// Kinds returns the kinds of actions that the gate knows.
+func (g *Gate) Kinds() *postroom.Kinds { return g.kinds }
+
+// With returns a gate with the policy of this one and other kinds.
+func (g *Gate) With(kinds *postroom.Kinds) *Gate { return &Gate{g.policy, kinds} }
 
 // Evidence is what the caller of [Gate.Judge] has itself found out about a decision. The zero Evidence releases
 // nothing.
@@ -56,7 +67,7 @@ func (g *Gate) Judge(d postroom.Decision, e Evidence) Verdict {
 	g.checkConfidence(&v, d)
 	g.checkList(&v, d)
 	g.checkRequest(&v, d)
-	v.doubt(e.Doubts)
+	v.Doubt(e.Doubts...)
 	return v
 }
 
@@ -128,11 +139,7 @@ func (g *Gate) releases(d postroom.Decision, check Override) bool {
 	}
 }
 
-// dangerous reports whether an action of the type cannot be undone, or has no kind.
-func (g *Gate) dangerous(t postroom.ActionType) bool {
+// Dangerous reports whether an action of the type cannot be undone, or has no kind.
+func (g *Gate) Dangerous(t postroom.ActionType) bool {
 	return g.kinds.Danger(t) == postroom.Dangerous
 }
-
-// repeats reports whether an action may have been carried out in a database that was put back, and must not be twice:
-// one that cannot be undone, or that a person has approved.
-func (g *Gate) repeats(p *permitRow) bool { return p.ApprovalID != "" || g.dangerous(p.Type) }

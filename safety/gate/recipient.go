@@ -1,7 +1,6 @@
-package safety
+package gate
 
 import (
-	"context"
 	"fmt"
 	"net/mail"
 	"slices"
@@ -12,24 +11,18 @@ import (
 	"github.com/postroom-go/postroom/mime/authres"
 )
 
-// capabilityDoubts ask about recipients that are neither the sender of the message nor in the policy, and about labels
-// that the account does not have or that its user keeps from models.
-func (j *judge) capabilityDoubts(ctx context.Context, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
-	var doubts []Doubt
-	kind, _ := j.cfg.Kinds.Kind(d.Action)
+// RecipientDoubts ask about recipients that are neither the sender of the message nor in the policy.
+func (g *Gate) RecipientDoubts(msg *postroom.Message, d postroom.Decision) (doubts []Doubt) {
+	kind, _ := g.kinds.Kind(d.Action)
 	for _, p := range kind.Parameters {
 		if !p.Recipient || d.Parameters[p.Name] == nil {
 			continue
 		}
-		if reason := j.gateOf(accountIn(msg)).strangers(msg, d.Parameters, p.Name); reason != "" {
+		if reason := g.strangers(msg, d.Parameters, p.Name); reason != "" {
 			doubts = append(doubts, Doubt{OverrideRecipient, reason})
 		}
 	}
-	unknown, err := j.unknownLabel(ctx, msg, d)
-	if err != nil || unknown == "" {
-		return doubts, err
-	}
-	return append(doubts, Doubt{OverrideLabel, unknown}), nil
+	return doubts
 }
 
 // strangers returns the recipients of a parameter that only the model, or the sender of the message, names; empty if
@@ -79,28 +72,4 @@ func takesPart(msg *postroom.Message, address string) bool {
 	return is(msg.From) || slices.ContainsFunc(msg.ReplyTo, func(a postroom.Address) bool {
 		return is(a) && authres.OrganizationalDomain(a.Domain()) == authres.OrganizationalDomain(msg.From.Domain())
 	})
-}
-
-// unknownLabel returns the fault of the label in a model's decision; empty if there is none.
-func (j *judge) unknownLabel(ctx context.Context, msg *postroom.Message, d postroom.Decision) (string, error) {
-	names := j.cfg.Kinds.LabelParameters(d.Action)
-	if j.cfg.Labels == nil || msg == nil || len(names) == 0 {
-		return "", nil
-	}
-	labels, err := j.cfg.Labels.Labels(ctx, msg.AccountID)
-	if err != nil {
-		return "", fmt.Errorf("safety: look up the labels of account %s: %w", msg.AccountID, err)
-	}
-	for _, name := range names {
-		id, given := d.Parameters.Text(name)
-		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return l.ID == id })
-		switch {
-		case !given:
-		case i < 0:
-			return fmt.Sprintf("the account has no label %q", id), nil
-		case labels[i].Type != postroom.LabelSystem && !labels[i].AvailableToClassifier:
-			return fmt.Sprintf("the label %q is not for models", labels[i].Name), nil
-		}
-	}
-	return "", nil
 }

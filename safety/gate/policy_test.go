@@ -1,4 +1,4 @@
-package safety
+package gate
 
 import (
 	"math"
@@ -23,7 +23,7 @@ func TestPolicyNamesTheBadField(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewGate(tc.policy, nil)
+			_, err := New(tc.policy, nil)
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
@@ -43,7 +43,7 @@ func TestPolicyDefaults(t *testing.T) {
 
 func TestPolicyIsCopied(t *testing.T) {
 	list := []postroom.ActionType{postroom.Trash}
-	g, err := NewGate(Policy{ApprovalAlways: list}, nil)
+	g, err := New(Policy{ApprovalAlways: list}, nil)
 	require.NoError(t, err)
 	list[0] = postroom.Star
 	require.True(t, g.Judge(postroom.Decision{Action: postroom.Trash, Confidence: 1}, Evidence{}).RequiresApproval)

@@ -1,4 +1,4 @@
-package safety
+package gate
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/safety/internal/counts"
 )
 
 const (
@@ -23,8 +21,8 @@ func (g *Gate) hasNoSendAge(msg *postroom.Message, d postroom.Decision) bool {
 		strings.HasPrefix(d.Key, postroom.BatchKeyPrefix)
 }
 
-// ageDoubts asks about a message that is sent about one that came long ago.
-func (g *Gate) ageDoubts(msg *postroom.Message, d postroom.Decision, now time.Time) []Doubt {
+// AgeDoubts asks about a message that is sent about one that came long ago.
+func (g *Gate) AgeDoubts(msg *postroom.Message, d postroom.Decision, now time.Time) []Doubt {
 	if g.hasNoSendAge(msg, d) {
 		return nil
 	}
@@ -37,18 +35,17 @@ func (g *Gate) ageDoubts(msg *postroom.Message, d postroom.Decision, now time.Ti
 	return nil
 }
 
-// tooOld returns why nothing is sent about the message of the decision; empty if it is not too old.
-func (j *judge) tooOld(tx queue.Tx, msg *postroom.Message, d postroom.Decision) string {
-	gate := j.gateOf(accountIn(msg))
-	if gate.hasNoSendAge(msg, d) || msg.ReceivedAt.IsZero() {
+// TooOld returns why nothing is sent about the message of the decision; empty if it is not too old.
+func (g *Gate) TooOld(msg *postroom.Message, d postroom.Decision, now time.Time) string {
+	if g.hasNoSendAge(msg, d) || msg.ReceivedAt.IsZero() {
 		return ""
 	}
-	age, most := queue.Now(tx).Sub(msg.ReceivedAt), max(giveUpAge, gate.policy.SendAge)
+	age, most := now.Sub(msg.ReceivedAt), max(giveUpAge, g.policy.SendAge)
 	if age <= most {
 		return ""
 	}
-	return fmt.Sprintf("%sthe message came %s ago, and about one that is older than %s nothing is sent unless a person "+
-		"applies the rule to it", counts.RefusedMark, days(age), days(most))
+	return fmt.Sprintf("the message came %s ago, and about one that is older than %s nothing is sent unless a person "+
+		"applies the rule to it", days(age), days(most))
 }
 
 // days formats an age in days, or in hours below two days.
