@@ -21,13 +21,13 @@
 //
 // Without a person, a model's decision leads only to the actions in [gate.Policy].ModelUnattended. By default these
 // leave the message in the mailbox and can be undone exactly, at any time: trash is not among them. A model does not
-// snooze for more than two weeks, nor hide (archive, move, snooze or mark as read) what a program has sent to its user,
-// unless a list sent it: authenticated notices of banks, of accounts and about security are such mail. A model cannot archive,
-// trash or unspam a message by adding or removing a system label. [gate.Policy].ModelShare limits how many messages of
-// an account models take out of the inbox within a day; package origin says whose mail counts. A model decides alone
-// about no message with an indicator of an attack. That is a hint, and no bound: see package injection. A model's decision to
-// do nothing asks nobody. What the user has forbidden to models ([Config].Forbids) is recorded as canceled, and nobody
-// is asked.
+// snooze for more than two weeks, nor hide (archive, move, snooze or mark as read) what a program has sent to its
+// user, unless a list sent it: authenticated notices of banks, of accounts and about security are such mail. A model
+// cannot archive, trash or unspam a message by adding or removing a system label. [gate.Policy].ModelShare limits how
+// many messages of an account models take out of the inbox within a day; package origin says whose mail counts. A
+// model decides alone about no message with an indicator of an attack. That is a hint, and no bound: see package
+// injection. A model's decision to do nothing asks nobody. What the user has forbidden to models ([Config].Forbids) is
+// recorded as canceled, and nobody is asked.
 //
 // A recipient that only the model or the sender names needs a person, and so does a label that the account does not
 // have or keeps from models; see Recipients of [gate.Policy] and Labels of [Config].

@@ -19,10 +19,10 @@ import (
 // must be the id of a label. If the decision is a model's, Record reads the message (see [injection.Indicators]):
 // call Record before the transaction, and the function in it.
 //
-// The action is pending_approval if the gate requires approval, completed if there is nothing to do
-// ([postroom.None]), canceled if it is a model's and forbidden to models ([Config].Forbids), or would only send what
-// was sent before ([Config].Sent), or something about mail that came long ago ([gate.Policy].SendAge), canceled or failed
-// if it would be refused ([Config].Refusals), and otherwise queued and passed to [Config.Execute].
+// The action is pending_approval if the gate requires approval, completed if there is nothing to do ([postroom.None]),
+// canceled if it is a model's and forbidden to models ([Config].Forbids), or would only send what was sent before
+// ([Config].Sent), or something about mail that came long ago ([gate.Policy].SendAge), canceled or failed if it would
+// be refused ([Config].Refusals), and otherwise queued and passed to [Config.Execute].
 //
 // The function is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing
 // and returns the action of that decision in its present state.

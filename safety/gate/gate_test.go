@@ -78,7 +78,7 @@ func TestGate(t *testing.T) {
 			decision: with(decisiontest.Rule(postroom.Delete, postroom.SafeDangerousOverride), func(d *postroom.Decision) {
 				d.RuleID = ""
 			}),
-			reasons:  []string{dangerous, listed},
+			reasons: []string{dangerous, listed},
 		},
 		"dangerous_override in a model's mouth": {
 			decision: with(decisiontest.Rule(postroom.Delete, postroom.SafeDangerousOverride), func(d *postroom.Decision) {
