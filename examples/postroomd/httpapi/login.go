@@ -46,7 +46,7 @@ func newGuard(h *app.App) (*access.Guard, error) {
 		return nil, err
 	}
 	cfg := access.Config{People: people, URL: c.URL, ProxyHeader: c.ProxyHeader, Issuer: c.OIDCIssuer,
-		ClientID: c.OIDCClientID, ClientSecret: string(c.OIDCSecret)}
+		ClientID: c.OIDCClientID, ClientSecret: string(c.OIDCSecret), Logger: h.Log}
 	if cfg.ProxyAddresses, err = access.ParsePrefixes(c.ProxyAddresses); err != nil {
 		return nil, err
 	}

@@ -1,9 +1,11 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -54,8 +56,10 @@ type Config struct {
 	Issuer, ClientID, ClientSecret string // of the OpenID provider
 	// Key signs cookies, at least 32 bytes. Only a provider needs it.
 	Key []byte
-	// Client speaks to the provider; nil: http.DefaultClient.
+	// Client speaks to the provider; nil: one that waits 10 s for an answer.
 	Client *http.Client
+	// Logger logs faults of the provider; nil: slog.Default.
+	Logger *slog.Logger
 }
 
 // A Guard lets in people from elsewhere. It is safe for concurrent use.
@@ -67,6 +71,7 @@ type Guard struct {
 
 // New makes a Guard. The provider is asked when somebody signs in, and not before.
 func New(cfg Config) (*Guard, error) {
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	g := &Guard{cfg: cfg}
 	var err error
 	switch g.url, err = url.Parse(cfg.URL); {
@@ -86,7 +91,14 @@ func New(cfg Config) (*Guard, error) {
 }
 
 // Knows reports whether the host of a request is that of the page.
-func (g *Guard) Knows(host string) bool { return g != nil && strings.EqualFold(host, g.url.Host) }
+func (g *Guard) Knows(host string) bool {
+	return g != nil && strings.EqualFold(withoutPort(host, g.url.Scheme), withoutPort(g.url.Host, g.url.Scheme))
+}
+
+// withoutPort cuts the default port of the scheme, which browsers leave out.
+func withoutPort(host, scheme string) string {
+	return strings.TrimSuffix(host, map[string]string{"https": ":443", "http": ":80"}[scheme])
+}
 
 // Passed reports whether a proxy has passed a request on: it says so, or who the person is.
 func (g *Guard) Passed(r *http.Request) bool {

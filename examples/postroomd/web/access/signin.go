@@ -42,7 +42,15 @@ type signIn struct {
 
 	mu       sync.Mutex
 	provider *oidc.Provider // nil until it has answered once
+	silent   error          // why it has not, at the last call
+	again    time.Time      // when it is called again
 }
+
+// A providerError is a fault of the provider, not of who signs in.
+type providerError struct{ err error }
+
+func (e *providerError) Error() string { return e.err.Error() }
+func (e *providerError) Unwrap() error { return e.err }
 
 // An attempt is a sign-in under way, which the browser keeps.
 type attempt struct {
@@ -89,10 +97,23 @@ func (s *signIn) serves(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	if err != nil {
-		http.Error(w, "You are not signed in: "+webui.Printable(err.Error(), webui.MaxLine)+
-			". Open the page to begin again.", http.StatusForbidden)
+		s.refuse(w, r, err)
 	}
 	return true
+}
+
+// refuse says why nobody is signed in. What is the provider's fault is also in the log, for who runs the page.
+func (s *signIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	text := webui.Printable(err.Error(), webui.MaxLine)
+	if fault, ok := errors.AsType[*providerError](err); ok {
+		s.cfg.Logger.WarnContext(r.Context(), "nobody can sign in to the page: its provider has failed", "issuer",
+			s.cfg.Issuer, "error", fault)
+		http.Error(w, "You are not signed in: "+webui.Printable(s.cfg.Issuer, webui.MaxLine)+" has failed ("+text+
+			"). Open the page again in a minute. Who runs it finds this in the log, and the address in web.oidc_issuer.",
+			http.StatusBadGateway)
+		return
+	}
+	http.Error(w, "You are not signed in: "+text+". Open the page to begin again.", http.StatusForbidden)
 }
 
 // begin sends the browser to the provider.
@@ -142,7 +163,7 @@ func (s *signIn) verify(ctx context.Context, code string, a attempt) (string, er
 	ctx = withClient(ctx, s.cfg.Client)
 	token, err := oauth.Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
 	if err != nil {
-		return "", err
+		return "", exchangeError(err)
 	}
 	text, _ := token.Extra("id_token").(string)
 	id, err := provider.Verifier(&oidc.Config{ClientID: s.cfg.ClientID}).Verify(ctx, text)
@@ -165,15 +186,29 @@ func (s *signIn) verify(ctx context.Context, code string, a attempt) (string, er
 	return strings.ToLower(claims.Email), nil
 }
 
-// reach returns the provider, which says once where its pages are. One that does not answer is asked again.
+// exchangeError tells a code that the provider refuses from a provider that fails.
+func exchangeError(err error) error {
+	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if ok && refused.Response != nil && refused.Response.StatusCode < http.StatusInternalServerError {
+		return err
+	}
+	return &providerError{err}
+}
+
+// reach returns the provider, which says once where its pages are. One that does not answer is called again after a
+// while, so that it does not keep each visitor waiting.
 func (s *signIn) reach() (*oauth2.Config, *oidc.Provider, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.provider == nil && time.Now().Before(s.again) {
+		return nil, nil, s.silent
+	}
 	if s.provider == nil {
 		// Its keys are read later, with the same context.
 		p, err := oidc.NewProvider(background(s.cfg.Client), s.cfg.Issuer)
 		if err != nil {
-			return nil, nil, err
+			s.silent, s.again = &providerError{err}, time.Now().Add(providerPatience)
+			return nil, nil, s.silent
 		}
 		s.provider = p
 	}
@@ -182,7 +217,7 @@ func (s *signIn) reach() (*oauth2.Config, *oidc.Provider, error) {
 	return &oauth, s.provider, nil
 }
 
-// providerPatience bounds each call of a provider.
+// providerPatience bounds each call of a provider, and is how long one that has not answered is left alone.
 const providerPatience = 10 * time.Second
 
 func withClient(ctx context.Context, c *http.Client) context.Context {
@@ -192,10 +227,14 @@ func withClient(ctx context.Context, c *http.Client) context.Context {
 	return oidc.ClientContext(ctx, c)
 }
 
-// localPath is a path of this page; that of the first one for an address elsewhere.
+// maxPath bounds what a sign-in remembers of where it began: browsers keep cookies of at most 4 KB.
+const maxPath = 1000
+
+// localPath is a path of this page; that of the first one for an address elsewhere, or a long one.
 func localPath(to string) string {
 	u, err := url.ParseRequestURI(to)
-	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+	if err != nil || len(to) > maxPath || u.Host != "" || u.Scheme != "" ||
+		!strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
 		strings.ContainsAny(to, "\\\r\n") || strings.HasPrefix(u.Path, signInPath) {
 		return "/"
 	}

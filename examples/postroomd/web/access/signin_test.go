@@ -1,11 +1,13 @@
 package access_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +27,8 @@ import (
 // A provider is an OpenID provider that answers as a test wants, without a network.
 type provider struct {
 	*testing.T
+	calls  int
+	down   int // the status that each call is answered with; 0: it works
 	key    *rsa.PrivateKey
 	claims map[string]any // beside or in place of the right ones
 	nonce  string         // of the last sign-in
@@ -36,6 +40,10 @@ const issuer = "https://id.example"
 func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	w.Header().Set("Content-Type", "application/json")
+	if p.calls++; p.down != 0 {
+		w.WriteHeader(p.down)
+		return w.Result(), nil
+	}
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
 		p.write(w, map[string]any{"issuer": issuer, "authorization_endpoint": issuer + "/auth",
@@ -81,6 +89,7 @@ type browser struct {
 	page    http.Handler
 	id      *provider
 	cookies map[string]*http.Cookie
+	log     *bytes.Buffer
 }
 
 func newBrowser(t *testing.T) *browser {
@@ -88,10 +97,12 @@ func newBrowser(t *testing.T) *browser {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
 	id := &provider{T: t, key: key}
+	log := &bytes.Buffer{}
 	g, err := access.New(access.Config{People: table(t, "ada@example.org=own"), URL: "https://mail.example.org",
-		Issuer: issuer, ClientID: "postroom", Key: []byte(strings.Repeat("k", 32)), Client: &http.Client{Transport: id}})
+		Issuer: issuer, ClientID: "postroom", Key: []byte(strings.Repeat("k", 32)), Client: &http.Client{Transport: id},
+		Logger: slog.New(slog.NewTextHandler(log, nil))})
 	require.NoError(t, err)
-	return &browser{t, g.Protect(who), id, map[string]*http.Cookie{}}
+	return &browser{t, g.Protect(who), id, map[string]*http.Cookie{}, log}
 }
 
 func (b *browser) send(method, target string) *httptest.ResponseRecorder {
@@ -207,7 +218,8 @@ func TestACookieIsNotForged(t *testing.T) {
 // A sign-in leads to a page of this host.
 func TestASignInLeadsNowhereElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, to := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "javascript:alert(1)", "", "/signin"} {
+		for _, to := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "javascript:alert(1)", "", "/signin",
+			"/" + strings.Repeat("a", 4000)} {
 			b := newBrowser(t)
 			began := b.send(http.MethodGet, "/signin?"+url.Values{"to": {to}}.Encode())
 			at, err := url.Parse(began.Header().Get("Location"))
@@ -217,4 +229,39 @@ func TestASignInLeadsNowhereElse(t *testing.T) {
 			require.Equal(t, "/", back.Header().Get("Location"), to)
 		}
 	})
+}
+
+// A provider that has failed is called again after a while, and not for each visitor. They are told, and so is the log.
+func TestAProviderThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBrowser(t)
+		b.id.down = http.StatusServiceUnavailable
+		for range 3 {
+			answer := b.send(http.MethodGet, "/signin")
+			require.Equal(t, http.StatusBadGateway, answer.Code)
+			require.Contains(t, answer.Body.String(), issuer+" has failed")
+		}
+		require.Equal(t, 1, b.id.calls)
+		require.Equal(t, 3, strings.Count(b.log.String(), "its provider has failed"))
+		b.id.down = 0
+		time.Sleep(11 * time.Second)
+		callback := b.begin("/")
+		b.id.down = http.StatusBadGateway
+		require.Equal(t, http.StatusBadGateway, b.send(http.MethodGet, callback).Code)
+		b.id.down = 0
+		callback = b.begin("/")
+		b.id.down = http.StatusBadRequest
+		require.Equal(t, http.StatusForbidden, b.send(http.MethodGet, callback).Code, "the code is not right")
+	})
+}
+
+// A browser leaves the default port out.
+func TestAnAddressWithTheDefaultPort(t *testing.T) {
+	for address, host := range map[string]string{"https://mail.example.org:443": "mail.example.org",
+		"https://mail.example.org": "mail.example.org:443", "http://mail.example.org:80": "Mail.example.org"} {
+		g, err := access.New(access.Config{URL: address, ProxyHeader: "X-Person"})
+		require.NoError(t, err)
+		require.True(t, g.Knows(host), address)
+		require.False(t, g.Knows("mail.example.org:8080"), address)
+	}
 }
