@@ -40,7 +40,7 @@ type Size struct {
 // FullSize is for results.
 func FullSize() Size {
 	return Size{
-		Counts: []int{1, 4, 16, 64}, NoOp: []int{1, 16}, Processes: []int{1, 4}, Work: 5 * time.Millisecond, Workers: 10,
+		Counts: []int{1, 4, 16, 24, 32, 64}, NoOp: []int{1, 16}, Processes: []int{1, 4}, Work: 5 * time.Millisecond, Workers: 10,
 		Delays: []time.Duration{0, time.Millisecond, 5 * time.Millisecond}, Connections: 5,
 		WarmUp: time.Second, Measure: 3 * time.Second, Rounds: 3, Most: 60_000,
 	}
