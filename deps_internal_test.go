@@ -17,11 +17,12 @@ var internalPackages = map[string]struct {
 	imports []string
 }{
 	"internal/attempts": {users: []string{
-		"gmail/aging", "gmail", "gmail/pipeline", "gmail/outbox", "rules", "safety/discord", "safety/webhook", "undo", "examples/postroomd/",
+		"gmail/aging", "gmail", "gmail/pipeline", "gmail/outbox", "gmail/replies", "rules", "safety/discord", "safety/webhook",
+		"undo", "examples/postroomd/",
 	}},
 	"internal/dbquery": {
 		users: []string{
-			"gmail/aging", "gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/decide", "llm/guidance",
+			"gmail/aging", "gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "gmail/replies", "llm", "llm/decide", "llm/guidance",
 			"rules/rulestore",
 			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit", "gmail/internal/maildb",
 			"gmail/internal/worldtest", "gmail/mailindex", "gmail/mailstore", "gmail/outbox",
@@ -39,7 +40,7 @@ var internalPackages = map[string]struct {
 		"safety/events", "safety/stop",
 	}},
 	"internal/dbtime": {users: []string{
-		"gmail/aging", "gmail", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
+		"gmail/aging", "gmail", "gmail/replies", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
 		"gmail/mailindex", "gmail/outbox", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
 		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit", "gmail/mailstore",
 		"safety/events", "safety/limits", "safety/stop", "examples/postroomd/mcp", "examples/postroomd/notify",
@@ -49,7 +50,7 @@ var internalPackages = map[string]struct {
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety/limits"}},
 	"internal/fields": {users: []string{
-		"gmail/aging", "gmail/senders", "gmail/unsubscribe", "examples/postroomd/notify",
+		"gmail/aging", "gmail/replies", "gmail/senders", "gmail/unsubscribe", "examples/postroomd/notify",
 		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/outbox", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
 		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
 		"rules/backtest", "rules/rulesfile", "rules/rulestore", "safety/audit", "gmail/mailstore", "gmail/pipeline", "gmail/pipeline/webapi",
@@ -66,7 +67,7 @@ var internalPackages = map[string]struct {
 	},
 	"internal/migrate": {
 		users: []string{
-			"gmail/mailstore", "gmail/gmailtest", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore",
+			"gmail/mailstore", "gmail/gmailtest", "gmail/replies", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore",
 			"rules/ruleschat",
 			"safety", "safety/discord", "examples/postroomd/", "safety/audit",
 		},
