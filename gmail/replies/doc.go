@@ -28,9 +28,9 @@
 // # What happens once
 //
 // An event from outside has a cause, which names it: the id of a message, or the change of the history that has put a
-// label on. A cause counts once for a thread, however often it arrives, and also if it did nothing when it first came:
-// a Rework label on a thread without a draft does not start a rework when it is reported again beside a draft. So the
-// same events leave the same state, whichever of them are repeated.
+// label on. A cause counts once for a thread and kind of event, however often it arrives, and also if it did nothing
+// when it first came: a Rework label on a thread without a draft does not start a rework when it is reported again
+// beside a draft. So the same events leave the same state, whichever of them are repeated.
 //
 // An event that does not fit the state is recorded and changes nothing. Each method reports whether it has changed
 // something.

@@ -67,8 +67,16 @@ func (s *Store) Current(ctx context.Context, w Work) (r Reply, current bool, err
 	return r, err == nil && waits && r.Need == w.Need && r.Turn == w.Turn, err
 }
 
-// List returns the replies of an account in a state, the latest change first, at most limit.
+// maxListing is the most replies that are listed at once.
+const maxListing = 1000
+
+// List returns the replies of an account in a state, the latest change first, at most limit, which must be within 1
+// and 1000.
 func (s *Store) List(ctx context.Context, accountID string, state State, limit int) ([]Reply, error) {
+	if limit < 1 || limit > maxListing {
+		return nil, fmt.Errorf("replies: list account %s: the limit is %d; it must be within 1 and %d", accountID, limit,
+			maxListing)
+	}
 	var rows []replyRow
 	if err := dbquery.Select(ctx, s.cfg.DB.Reader(), &rows, sqlList, accountID, state, limit); err != nil {
 		return nil, fmt.Errorf("replies: list account %s: %w", accountID, err)

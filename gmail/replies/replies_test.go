@@ -238,6 +238,12 @@ func TestListAndForget(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, history)
 		require.Len(t, list("grace", replies.Skipped), 1)
+		w.write(t, event(w.store.Rework, "history 7"))
+		require.Empty(t, list(account, ""), "a label is no reply")
+		for _, limit := range []int{-1, 0, 1001} {
+			_, err := w.store.List(t.Context(), account, replies.Sent, limit)
+			require.ErrorContains(t, err, "within 1 and 1000")
+		}
 	})
 }
 

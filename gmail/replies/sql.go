@@ -38,7 +38,7 @@ WHERE account_id = $1 AND thread_id = $2 AND state <> ''`
 	sqlList = `
 SELECT ` + columns + `
 FROM replies
-WHERE account_id = $1 AND state = $2
+WHERE account_id = $1 AND state = $2 AND state <> ''
 ORDER BY updated_at DESC, thread_id
 LIMIT $3`
 
