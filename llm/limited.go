@@ -83,7 +83,7 @@ func (l *Limited) Complete(ctx context.Context, req *Request) (*Response, error)
 	if refusal := l.refused(); refusal != nil {
 		return nil, refusal
 	}
-	estimate := req.estimate()
+	estimate := req.EstimateTokens()
 	wait, cancel := l.reserve(estimate)
 	if wait > l.cfg.MaxWait {
 		cancel()
@@ -198,8 +198,9 @@ func (l *Limited) refused() *Error {
 	return &again
 }
 
-// estimate is about how many tokens the request has, with its answer: a token is three bytes or more in most texts.
-func (r *Request) estimate() int {
+// EstimateTokens returns about how many tokens the request has, with the longest answer: a token is three bytes or more
+// in most texts.
+func (r *Request) EstimateTokens() int {
 	if r == nil {
 		return 0
 	}

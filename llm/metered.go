@@ -207,7 +207,7 @@ func callOf(req *Request) *meteredCall {
 func (m *Metered) begin(ctx context.Context, req *Request) (*meteredCall, error) {
 	records := m.cfg.Records
 	call := callOf(req)
-	call.usage = Usage{InputTokens: req.estimate() - req.MaxOutputTokens, OutputTokens: req.MaxOutputTokens}
+	call.usage = Usage{InputTokens: req.EstimateTokens() - req.MaxOutputTokens, OutputTokens: req.MaxOutputTokens}
 	call.cost = m.cfg.Price.Of(call.usage)
 	err := records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		now := queue.Now(tx)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -102,7 +101,7 @@ func buildPrompt(msg *postroom.Message, body *htmltext.Body, g Guidance, actions
 	p.add("SYSTEM", fmt.Sprintf(system, mark))
 	p.add("DIRECTIONS", directions(g.Instructions))
 	p.add("LLM RULE", ruleSections(g.Instructions))
-	p.add(layerMessage, layerMessage+"\n"+delimit(mark, text))
+	p.add(layerMessage, layerMessage+"\n"+cleantext.Enclose(mark, text))
 	p.add("AVAILABLE LABELS", labelSection(g.Labels))
 	p.add("TASK", task(actions))
 	p.Hash = (&llm.Request{Messages: p.messages(), Random: []string{mark}}).PromptHash()
@@ -122,15 +121,6 @@ func (p *Prompt) add(name, text string) {
 	if text != "" {
 		p.Layers = append(p.Layers, Layer{name, text})
 	}
-}
-
-// markLike matches the beginning of every mark.
-var markLike = regexp.MustCompile(`<{3,}`)
-
-// delimit puts text between two lines that it cannot contain. It comes last, when the text has been cut to length:
-// whatever shortened the text afterwards could take the end mark away.
-func delimit(mark, text string) string {
-	return mark + " BEGIN>>>\n" + markLike.ReplaceAllLiteralString(text, "‹‹‹") + "\n" + mark + " END>>>"
 }
 
 // directions lists the instructions about all mail and about a mailbox.

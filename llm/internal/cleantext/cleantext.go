@@ -1,8 +1,9 @@
-// Package cleantext prepares texts that a model reads: without characters that a person does not see, and cut to
-// length.
+// Package cleantext prepares texts that a model reads: without characters that a person does not see, cut to length,
+// and enclosed if a stranger wrote them.
 package cleantext
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -51,3 +52,13 @@ func blankLetter(r rune) bool {
 
 // OneLine makes a text safe for a line of its own.
 func OneLine(s string) string { return strings.Join(strings.Fields(Visible(s)), " ") }
+
+// markLike matches the beginning of every mark.
+var markLike = regexp.MustCompile(`<{3,}`)
+
+// Enclose puts a text that a stranger wrote between two lines that it cannot contain. The mark is "<<<" and random
+// characters. Enclose comes last, when the text has been cut to length: whatever shortened the text afterwards could
+// take the end mark away.
+func Enclose(mark, text string) string {
+	return mark + " BEGIN>>>\n" + markLike.ReplaceAllLiteralString(text, "‹‹‹") + "\n" + mark + " END>>>"
+}
