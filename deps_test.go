@@ -64,6 +64,7 @@ var mayImport = map[string][]string{
 	"llm":                           {"queue", "llm/internal/"},
 	"llm/decide":                    {"", "queue", "mime", "mime/", "llm", "llm/guidance", "llm/internal/"},
 	"llm/guidance":                  {"", "queue", "llm/internal/"},
+	"llm/agent":                     {"", "queue", "mime", "mime/", "llm", "llm/internal/"},
 	"llm/openai":                    {"llm", "llm/internal/"},
 	"llm/anthropic":                 {"llm", "llm/internal/"},
 	"llm/gemini":                    {"llm", "llm/internal/"},
@@ -141,7 +142,7 @@ func TestLightPackagesStayLight(t *testing.T) {
 		"./mime/bounce", "./mime/charset", "./mime/lookalike", "./mime/reply", "./rules", "./rules/backtest",
 		"./rules/rulesfile", "./rules/rulestore", "./rules/sieve", "./rules/gmailfilter", "./safety", "./undo",
 		"./gmail/mailindex", "./queue", "./queue/queueui", "./llm", "./llm/decide",
-		"./llm/guidance"} {
+		"./llm/guidance", "./llm/agent"} {
 		t.Run("package "+name, func(t *testing.T) {
 			for _, dep := range list(t, name, "{{.ImportPath}}", "-deps") {
 				for path, why := range forbidden {

@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/bodytext"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Replay repeats a run with another of [Config].Clients, and returns the new run with its steps. Nothing is carried
+// out: the outcome is put on record with the run and not in the ledger, and of the tools only safe ones are called. The
+// mail and what the tools return are those of now. It counts for no limit but those of one run, and waits for nothing:
+// an error of the model is returned, and the replay is on record as failed. Do not call it inside a write transaction.
+func (a *Agent) Replay(ctx context.Context, runID, model string) (Run, error) {
+	before, err := a.Run(ctx, runID)
+	if err != nil {
+		return Run{}, err
+	}
+	profile, client := a.profiles[before.Profile], a.cfg.Clients[model]
+	if profile == nil || client == nil {
+		return Run{}, fmt.Errorf("llm/agent: replay run %s: there is no profile %q or no model %q; give both in the configuration",
+			runID, before.Profile, model)
+	}
+	msg, err := a.cfg.Mail.Message(ctx, before.AccountID, before.MessageID)
+	if err != nil {
+		return Run{}, fmt.Errorf("llm/agent: replay run %s: %w", runID, err)
+	}
+	copied := *profile
+	copied.Model = model
+	var id string
+	err = a.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		id, err = insertRun(ctx, tx, &copied, msg, "", runID, "")
+		return err
+	})
+	if err != nil {
+		return Run{}, err
+	}
+	if err := a.replay(bodytext.With(ctx), &copied, msg, id); err != nil {
+		return Run{}, errors.Join(fmt.Errorf("llm/agent: replay run %s: %w", runID, err), a.replayFailed(ctx, id, err))
+	}
+	return a.Run(ctx, id)
+}
+
+func (a *Agent) replay(ctx context.Context, p *Profile, msg *postroom.Message, id string) error {
+	r, err := a.prepare(ctx, &replaying{a}, p, a.cfg.Clients[p.Model], msg, id)
+	if err != nil {
+		return err
+	}
+	end, err := r.conclude(ctx)
+	if err != nil {
+		return err
+	}
+	return a.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return endRun(ctx, tx, r, &end, "") })
+}
+
+// replayFailed ends a replay even if its caller has gone.
+func (a *Agent) replayFailed(ctx context.Context, id string, cause error) error {
+	return a.cfg.DB.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx queue.Tx) error {
+		return failReplay(ctx, tx, id, cause)
+	})
+}
+
+// replaying is the journal of a replay.
+type replaying struct{ agent *Agent }
+
+func (r *replaying) prepare(ctx context.Context, fn func(ctx context.Context) (prepared, error)) (prepared, error) {
+	return fn(ctx)
+}
+
+func (r *replaying) once(ctx context.Context, _ string, fn func(ctx context.Context) (result, error)) (result, error) {
+	return fn(ctx)
+}
+
+func (r *replaying) record(ctx context.Context, s Step) error {
+	return r.agent.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return insertStep(ctx, tx, &s) })
+}
+
+func (r *replaying) dry() bool { return true }
