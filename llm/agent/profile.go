@@ -42,8 +42,8 @@ type Limits struct {
 	// RunTime bounds all calls of a run together. The time for which a job waits does not count. Default 5 minutes; at
 	// most an hour.
 	RunTime time.Duration
-	// Tokens bounds the tokens of a run, input and output. A call that could exceed it is not made. Default 30,000; at
-	// most 10 million.
+	// Tokens bounds the tokens of a run, input and output. A call that could exceed it, by an estimate of its size, is not
+	// made. Default 30,000; at most 10 million.
 	Tokens int
 	// Cost bounds the cost of a run: it ends before the next call once the cost is reached. Only clients that know their
 	// price count, as llm.Metered does. Default $0.05; at most $100.
