@@ -52,6 +52,8 @@ func newWorld(t testing.TB, q *queue.Queue, client llm.Client, change func(*agen
 	}
 	var err error
 	w.ledger, err = safety.NewLedger(safety.Config{DB: q.DB(), Kinds: w.kinds,
+		Policy: safety.Policy{ModelUnattended: []postroom.ActionType{postroom.None, postroom.ApplyLabel, postroom.Archive,
+			postroom.Snooze, postroom.AddNote, postroom.CreateTask, agent.Draft}},
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
 			w.passed = append(w.passed, a)
 			return nil
@@ -82,7 +84,7 @@ func profile() agent.Profile {
 func allKinds(t testing.TB) *postroom.Kinds {
 	t.Helper()
 	draft := postroom.Kind{Type: agent.Draft, Summary: "leave a draft", Danger: postroom.Reversible,
-		Parameters: []postroom.Parameter{{Name: "to", Type: postroom.TextsParameter, Required: true, Recipient: true},
+		Parameters: []postroom.Parameter{{Name: "to", Type: postroom.TextsParameter, Required: true},
 			{Name: "body", Type: postroom.TextParameter, Required: true}}}
 	host := []postroom.Kind{draft}
 	for _, name := range []postroom.ActionType{postroom.AddNote, postroom.CreateTask, postroom.Escalate,
