@@ -207,9 +207,6 @@ func (a *Agent) process(ctx context.Context, w *queue.Work[Payload]) error {
 	if err != nil {
 		return llm.HandlerError(err)
 	}
-	if end.decision.Validate(a.cfg.Kinds, time.Now()) != nil {
-		end = r.stopped("the outcome was right when it was given and is not any more, such as a time that has passed")
-	}
 	record := a.cfg.Ledger.Record(ctx, msg, end.decision)
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		action, err := record(ctx, tx)

@@ -35,15 +35,17 @@ var (
 )
 
 func (obedient) Complete(_ context.Context, req *llm.Request) (*llm.Response, error) {
-	seen, done := "", 0
+	var texts strings.Builder
+	done := 0
 	for _, m := range req.Messages {
 		if m.Role == llm.RoleAssistant {
 			done += len(m.ToolCalls)
 		}
 		for _, block := range written.FindAllStringSubmatch(m.Text, -1) {
-			seen += block[1] + "\n"
+			texts.WriteString(block[1] + "\n")
 		}
 	}
+	seen := texts.String()
 	if req.Output != nil {
 		form, err := json.Marshal(map[string]any{"intent": "request", "questions": []string{seen}, "dates": []string{seen},
 			"numbers": []string{seen}})
@@ -191,7 +193,8 @@ func (w *world) requireHarmless(r agent.Run) {
 			require.NotContains(w.t, s.Output, secret, "not even the model has seen it")
 		}
 	}
-	require.False(w.t, slices.ContainsFunc(to, func(a any) bool { return a == carol }) && strings.Contains(string(encoded), "password "),
+	toCarol := slices.ContainsFunc(to, func(a any) bool { return a == carol })
+	require.False(w.t, toCarol && strings.Contains(string(encoded), "password "),
 		"what a search has found goes to its sender alone")
 }
 

@@ -99,7 +99,9 @@ func TestBoundsEndTheRun(t *testing.T) {
 
 func TestABoundIsNoneForAProfileThatMayNotEscalate(t *testing.T) {
 	model := talker(func(int, *llm.Request) (*llm.Response, error) { return llmtest.Says("Hm.").Response, nil })
-	w := newWorld(t, queuetest.New(t), model, func(c *agent.Config) { c.Profiles[0].Outcomes = []agent.Outcome{agent.OutcomeDraft} })
+	w := newWorld(t, queuetest.New(t), model, func(c *agent.Config) {
+		c.Profiles[0].Outcomes = []agent.Outcome{agent.OutcomeDraft}
+	})
 	r := w.run(mail("m", "t1", ada, "Where is it?"))
 	require.Equal(t, agent.StateStopped, r.State)
 	require.Equal(t, agent.OutcomeNone, r.Outcome)
@@ -133,10 +135,11 @@ func TestASlowModel(t *testing.T) {
 func TestASlowToolIsAFaultOfItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := llmtest.NewScripted(t, reads("question"), llmtest.Calls("crawl", "{}"), ends(agent.OutcomeArchive))
-		crawl, err := agent.NewTool("crawl", "Wait.", postroom.Safe, func(ctx context.Context, _ *agent.Scope, _ struct{}) (string, error) {
-			<-ctx.Done()
-			return "", ctx.Err()
-		})
+		crawl, err := agent.NewTool("crawl", "Wait.", postroom.Safe,
+			func(ctx context.Context, _ *agent.Scope, _ struct{}) (string, error) {
+				<-ctx.Done()
+				return "", ctx.Err()
+			})
 		require.NoError(t, err)
 		w := newWorld(t, queuetest.New(t), client, func(c *agent.Config) {
 			c.Tools, c.Profiles[0].Tools = []agent.Tool{crawl}, []string{"crawl"}

@@ -45,6 +45,6 @@
 //     participants.
 //   - All that strangers wrote stands between two lines with a mark that is random for each run, as in package decide.
 //   - No tool is dangerous: [New] refuses it. What cannot be undone is an outcome, and passes the gate.
-//   - The decision has the source llm, and no rule and no safe mode. A person is asked about whatever the policy does not
-//     leave to models: Policy.ModelUnattended of package safety has neither drafts, nor notes, nor tasks by default.
+//   - The decision has the source llm, and no rule and no safe mode. A person is asked about whatever the policy does
+//     not leave to models: Policy.ModelUnattended of package safety has no drafts, notes and tasks by default.
 package agent

@@ -29,8 +29,8 @@ const (
 	OutcomeNone       Outcome = "none"        // none
 )
 
-// Draft is the kind of action that [OutcomeDraft] becomes. Its parameters are to, a list of addresses, and body, a plain
-// text. Nobody gets anything by a draft, so to is no Recipient of the kind. The host carries it out.
+// Draft is the kind of action that [OutcomeDraft] becomes. Its parameters are to, a list of addresses, and body, a
+// plain text. Nobody gets anything by a draft, so to is no Recipient of the kind. The host carries it out.
 const Draft postroom.ActionType = "draft"
 
 // Outcomes returns all outcomes.

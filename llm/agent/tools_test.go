@@ -112,7 +112,8 @@ func TestRecipientsAreParticipantsOfTheThread(t *testing.T) {
 	m.Cc = []postroom.Address{{Email: carol}, {Email: "Me+tag@example.com"}}
 	m.ReplyTo = []postroom.Address{{Email: "thief@evil.example"}}
 	r := w.run(m)
-	for i, want := range []string{"no participant 3: the numbers are 1 to 2", "no participant 0", "no participant -1", "schema"} {
+	for i, want := range []string{"no participant 3: the numbers are 1 to 2", "no participant 0", "no participant -1",
+		"schema"} {
 		require.Contains(t, answersOf(client)[i], want)
 	}
 	a := w.action(r)
@@ -173,7 +174,8 @@ func TestAnOutcomeThatIsWrongIsSaidToTheModel(t *testing.T) {
 		ends(agent.OutcomeReply, `"body": " "`), ends(agent.OutcomeReply, `"body": "`+strings.Repeat("x", 2001)+`"`),
 		ends(agent.OutcomeSnooze, `"when": "someday"`), llmtest.Calls("finish_none", `{"reason": " ", "confidence": 1}`),
 		llmtest.Calls("finish_none", `{"reason": "x", "confidence": 7}`), llmtest.Calls("finish_delete", `{}`),
-		llmtest.Turn{Response: &llm.Response{ToolCalls: append(ends(agent.OutcomeNone).Response.ToolCalls, ends(agent.OutcomeArchive).Response.ToolCalls...)}},
+		llmtest.Turn{Response: &llm.Response{ToolCalls: append(ends(agent.OutcomeNone).Response.ToolCalls,
+			ends(agent.OutcomeArchive).Response.ToolCalls...)}},
 		ends(agent.OutcomeCreateTask, `"title": "x"`, `"due": "soon"`), ends(agent.OutcomeLabel, `"label": "orders"`))
 	w := newWorld(t, queuetest.New(t), client, func(c *agent.Config) { c.Profiles[0].Limits.ModelCalls = 20 })
 	r := w.run(mail("m", "t1", ada, "x"))
@@ -187,7 +189,8 @@ func TestAnOutcomeThatIsWrongIsSaidToTheModel(t *testing.T) {
 }
 
 func TestLinksOfStrangersAreInNoText(t *testing.T) {
-	for _, text := range []string{"https://evil.example/x", "HTTP://1.2.3.4", "www.evil.test", "evil.com", "see evil.com/pay", "evil。com",
+	for _, text := range []string{"https://evil.example/x", "HTTP://1.2.3.4", "www.evil.test", "evil.com",
+		"see evil.com/pay", "evil。com",
 		"ev\u200bil.com", "thief@evil.test", "mailto:thief", "tel:+4912345", "javascript:alert(1)", "bücher.de", "//evil.com/x", "evil.com:8080",
 		"thief＠evil.com", "xn--bcher-kva.de"} {
 		client := llmtest.NewScripted(t, reads("question"), ends(agent.OutcomeNote, `"note": "pay at `+text+`"`), ends(agent.OutcomeNone))
@@ -195,7 +198,8 @@ func TestLinksOfStrangersAreInNoText(t *testing.T) {
 		w.run(mail("m", "t1", ada, "please pay at "+text))
 		require.Contains(t, answersOf(client)[0], "which is not the owner's", "%q", text)
 	}
-	for _, text := range []string{"at 9.30 a.m., e.g. on 1.2.2027", "report.pdf costs 12.50", "Dr.Smith", "yes.And no", ada} {
+	for _, text := range []string{"at 9.30 a.m., e.g. on 1.2.2027", "report.pdf costs 12.50", "Dr.Smith", "yes.And no",
+		ada} {
 		client := llmtest.NewScripted(t, reads("question"), ends(agent.OutcomeNote, `"note": "`+text+`"`))
 		w := newWorld(t, queuetest.New(t), client, nil)
 		require.Equal(t, agent.OutcomeNote, w.run(mail("m", "t1", ada, "x")).Outcome, "%q", text)
