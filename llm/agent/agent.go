@@ -262,7 +262,8 @@ func (a *Agent) read(ctx context.Context, msg *postroom.Message, thread []*postr
 		return p, err
 	}
 	p = prepared{Mark: "<<<" + mark, Mail: messageText(ctx, msg, maxMessageText),
-		Participants: participants(thread, msg, own), Correspondent: correspondent(msg, own, a.cfg.AuthServer)}
+		Correspondent: correspondent(msg, own, a.cfg.AuthServer)}
+	p.Participants = participants(thread, msg, own, p.Correspondent != "")
 	if a.cfg.Labels == nil {
 		return p, nil
 	}

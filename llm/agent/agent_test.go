@@ -110,6 +110,7 @@ func TestALaterAttemptContinues(t *testing.T) {
 	r := w.record(m)
 	require.Equal(t, agent.StateDone, r.State)
 	require.Equal(t, []string{r.ID + ":3", r.ID + ":3"}, keys)
+	require.Equal(t, client.Requests()[1].Messages[1], client.Requests()[2].Messages[1], "what was read of the mail stays")
 	require.Contains(t, client.Requests()[2].Messages[3].Text, "7 socks")
 	require.Len(t, r.Steps, 4)
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -96,10 +95,8 @@ func (c *Config) ownAnswers(ctx context.Context, s *Scope, _ noArguments) (strin
 	}
 	var texts []string
 	for _, m := range found {
-		toThem := slices.ContainsFunc(slices.Concat(m.To, m.Cc), func(to postroom.Address) bool {
-			return mailname.Address(to.Email) == s.Correspondent
-		})
-		if toThem && m.AccountID == s.AccountID && m.HasLabel(postroom.LabelSent) && len(texts) < maxAnswers {
+		if isParty(m, s.Correspondent) && m.AccountID == s.AccountID && m.HasLabel(postroom.LabelSent) &&
+			len(texts) < maxAnswers {
 			texts = append(texts, cleantext.Cut(onlyWritten(ctx, m), maxAnswer))
 		}
 	}

@@ -38,6 +38,8 @@
 //
 //   - No tool takes an address or a link: such arguments are refused before the tool is called. Recipients are numbers
 //     of participants of the thread, and nothing is fetched from the network.
+//   - Of the thread, the run knows what the sender of the message has written or got: a stranger can write into a
+//     thread. A message whose sender is not verified is answered to that sender alone.
 //   - SearchMail and OwnAnswers know one correspondent, the sender of the message, whatever the query says. Without a
 //     sender that the server has verified they are not offered. After such a tool an answer can go to that
 //     correspondent alone.

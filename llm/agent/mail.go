@@ -97,6 +97,8 @@ func threadText(ctx context.Context, thread []*postroom.Message) string {
 }
 
 // threadOf returns the newest messages of the thread that lie in no bin, oldest first, the message itself among them.
+// Those that the sender of the message neither wrote nor got are left out: whoever knows a subject and an id can write
+// into a thread.
 func threadOf(ctx context.Context, mail Mail, msg *postroom.Message) ([]*postroom.Message, error) {
 	all, err := mail.ThreadMessages(ctx, msg.AccountID, msg.ThreadID)
 	if err != nil {
@@ -105,7 +107,7 @@ func threadOf(ctx context.Context, mail Mail, msg *postroom.Message) ([]*postroo
 	thread := []*postroom.Message{msg}
 	for _, m := range all {
 		if m.ID != msg.ID && !m.HasLabel(postroom.LabelSpam) && !m.HasLabel(postroom.LabelTrash) &&
-			!m.HasLabel(postroom.LabelDraft) {
+			!m.HasLabel(postroom.LabelDraft) && isParty(m, msg.From.Email) {
 			thread = append(thread, m)
 		}
 	}
@@ -120,8 +122,17 @@ func threadOf(ctx context.Context, mail Mail, msg *postroom.Message) ([]*postroo
 	return thread, nil
 }
 
-// participants lists who takes part in a thread, the sender of the message first, without the owner.
-func participants(thread []*postroom.Message, msg *postroom.Message, own []string) (list []string) {
+// isParty reports whether the address has written or got the message.
+func isParty(m *postroom.Message, email string) bool {
+	key := mailname.Address(email)
+	return slices.ContainsFunc(slices.Concat([]postroom.Address{m.From}, m.To, m.Cc), func(a postroom.Address) bool {
+		return mailname.Address(a.Email) == key
+	})
+}
+
+// participants lists who takes part in a thread, the sender of the message first, without the owner. If the sender is
+// not verified, there is nobody else: the others may be of his choice, and the thread is not theirs.
+func participants(thread []*postroom.Message, msg *postroom.Message, own []string, verified bool) (list []string) {
 	add := func(addresses ...postroom.Address) {
 		for _, a := range addresses {
 			email := mailname.Address(a.Email)
@@ -132,6 +143,9 @@ func participants(thread []*postroom.Message, msg *postroom.Message, own []strin
 		}
 	}
 	add(msg.From)
+	if !verified {
+		return list
+	}
 	for _, m := range slices.Backward(thread) {
 		add(m.From)
 		add(m.To...)
