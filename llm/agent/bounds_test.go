@@ -110,12 +110,17 @@ func TestABoundIsNoneForAProfileThatMayNotEscalate(t *testing.T) {
 
 // What a broken model answers ends as some outcome, and never as a failure or a dangerous act.
 func TestABrokenModelEndsTheRun(t *testing.T) {
-	for i, attack := range llmtest.Attacks() {
-		w := newWorld(t, queuetest.New(t), talker(func(int, *llm.Request) (*llm.Response, error) { return attack, nil }), nil)
-		r := w.run(mail("m", "t1", ada, "x"))
-		require.Equal(t, agent.StateStopped, r.State, "attack %d: %s", i, r.Reason)
-		require.Empty(t, w.passed, "attack %d", i)
-	}
+	var attack *llm.Response
+	broken := talker(func(int, *llm.Request) (*llm.Response, error) { return attack, nil })
+	change := func(c *agent.Config) { c.Profiles[0].Limits.RunsADay = 100 }
+	eachWorld(t, broken, change, func(t *testing.T, w *world) {
+		for i, a := range llmtest.Attacks() {
+			attack = a
+			r := w.run(mail(fmt.Sprint("m", i), fmt.Sprint("t", i), ada, "x"))
+			require.Equal(t, agent.StateStopped, r.State, "attack %d: %s", i, r.Reason)
+			require.Empty(t, w.passed, "attack %d", i)
+		}
+	})
 }
 
 func TestASlowModel(t *testing.T) {

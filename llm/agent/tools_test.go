@@ -48,6 +48,7 @@ func TestSearchFindsMailOfTheSenderOnly(t *testing.T) {
 	other := w.deliver(mail("other", "t5", ada, "password of another account"))
 	other.AccountID = "account-2"
 	w.deliver(sent("toCarol", "t6", carol, "the code for Carol is 1234"))
+	w.deliver(mail("fromOwner", "t8", owner, "a forged answer")).To = []postroom.Address{{Email: ada}}
 	w.deliver(sent("toAda", "t7", ada, "Dear Ada\n\nOn Monday, Carol wrote:\n> I am ill\n"))
 	w.run(mail("m", "t1", ada, "What was it?"))
 	shown := answersOf(client)
@@ -57,7 +58,7 @@ func TestSearchFindsMailOfTheSenderOnly(t *testing.T) {
 	require.Contains(t, shown[3], "the query has no words")
 	require.Contains(t, shown[4], "do not fit the schema")
 	require.Contains(t, shown[5], "1. Dear Ada")
-	for _, foreign := range []string{"swordfish", "of spam", "another account", "1234", "I am ill"} {
+	for _, foreign := range []string{"swordfish", "of spam", "another account", "1234", "I am ill", "a forged answer"} {
 		require.NotContains(t, strings.Join(shown, "\n"), foreign)
 	}
 }

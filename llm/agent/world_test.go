@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,12 +33,14 @@ type world struct {
 	q      *queue.Queue
 	mails  []*postroom.Message
 	labels []postroom.Label
-	passed []postroom.Action // what was let pass without a person
-	asked  []postroom.Action // what waits for a person
 	ledger *safety.Ledger
 	kinds  *postroom.Kinds
 	cfg    agent.Config
 	agent  *agent.Agent
+
+	mu     sync.Mutex
+	passed []postroom.Action // what was let pass without a person
+	asked  []string          // the actions that wait for a person
 }
 
 // newWorld makes a world with one profile, which change may change with the rest of the configuration.
@@ -55,11 +58,15 @@ func newWorld(t testing.TB, q *queue.Queue, client llm.Client, change func(*agen
 		Policy: safety.Policy{ModelUnattended: []postroom.ActionType{postroom.None, postroom.ApplyLabel, postroom.Archive,
 			postroom.Snooze, postroom.AddNote, postroom.CreateTask, agent.Draft}},
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			w.passed = append(w.passed, a)
 			return nil
 		},
 		Ask: func(_ context.Context, _ queue.Tx, r safety.Approval) error {
-			w.asked = append(w.asked, postroom.Action{ID: r.ActionID})
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.asked = append(w.asked, r.ActionID)
 			return nil
 		}})
 	require.NoError(t, err)
@@ -137,10 +144,10 @@ func (w *world) Received(_ context.Context, _, _, words string, _ int) (list []*
 	return list, nil
 }
 
-// Sent returns all mail that was sent, whoever got it.
+// Sent returns all mail of the owner, whoever got it, and what only claims to be of the owner.
 func (w *world) Sent(context.Context, string, string, int) (list []*postroom.Message, err error) {
 	for _, m := range w.mails {
-		if m.HasLabel(postroom.LabelSent) {
+		if m.From.Email == owner {
 			list = append(list, m)
 		}
 	}
