@@ -59,6 +59,7 @@ func TestWhatIsWrongInAProfileIsSaidWithItsLine(t *testing.T) {
 		"no YAML":               {"tools: [", "tools: ]", "p.yaml:5: "},
 		"a second document":     {"limits:", "---\nlimits:", "the file must hold one document"},
 		"nothing":               {supportFile, "", "p.yaml: "},
+		"too large a file":      {"limits:", strings.Repeat("#\n", 9000) + "limits:", "bytes; write at most 16384"},
 		"too long instructions": {"orders.", strings.Repeat("orders ", 2000), "p.yaml:3: the instructions have 14"},
 	} {
 		t.Run(name, func(t *testing.T) {

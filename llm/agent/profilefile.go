@@ -19,8 +19,8 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// maxProfile bounds the file of a profile, in bytes.
-const maxProfile = 64 << 10
+// maxProfile bounds the file of a profile, in bytes: the parser takes a second for one that is all brackets.
+const maxProfile = 16 << 10
 
 // profileFile is the form of a file. Nil limits have their defaults.
 type profileFile struct {
@@ -134,22 +134,20 @@ func decodeProfile(text []byte, file *profileFile) (root ast.Node, err error) {
 	return parsed.Docs[0].Body, decoder.Decode(file)
 }
 
-var profileKeys = []string{"name", "model", "instructions", "tools", "outcomes", "limits"}
+// profileKeys lists the keys of a file.
+const profileKeys = "the keys are name, model, instructions, tools, outcomes and limits, and those of limits " +
+	"model_calls, tool_calls, equal_calls, call_time, run_time, tokens, cost, runs_a_day, runs_a_thread and failures"
 
 func syntaxFault(name string, err error) string {
-	message, hint := err.Error(), "the keys are "+join(profileKeys)
-	line := 0
+	message, hint, line := err.Error(), "correct the line", 0
 	if at := yaml.Error(nil); errors.As(err, &at) {
 		message = at.GetMessage()
 		if token := at.GetToken(); token != nil && token.Position != nil {
 			line = token.Position.Line
 		}
-		if !strings.Contains(message, "unknown field") {
-			hint = "correct the line"
-		} else if strings.Contains(message, "calls") || !slices.Contains(profileKeys, message) {
-			hint += "; those of limits are model_calls, tool_calls, equal_calls, call_time, run_time, tokens, cost, " +
-				"runs_a_day, runs_a_thread and failures"
-		}
+	}
+	if line == 0 || strings.Contains(message, "unknown field") {
+		hint = profileKeys
 	}
 	return at(name, line, message, hint)
 }
