@@ -92,7 +92,8 @@ var internalPackages = map[string]struct {
 	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/", "rules/rulesfile"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users: []string{"gmail/mailstore", "llm", "llm/agent", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat", "safety",
+		users: []string{"gmail/mailstore", "llm", "llm/agent", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat",
+			"safety",
 			"gmail/gmailapi",
 			"safety/events", "examples/postroomd/mcp",
 		},

@@ -14,7 +14,8 @@
 //     [ReadFiles] and [ListLabels]; a host adds its own with [NewTool].
 //   - An [Outcome] is how a run ends. It becomes a [postroom.Decision] of a model.
 //   - A [Run] is the record of one run, with its [Step]s. [Agent.Runs] and [Agent.Run] read them, [Agent.Cancel] ends
-//     one, and [Agent.Replay] repeats one with another model and carries nothing out.
+//     one, and [Agent.Replay] repeats one with another model and carries nothing out. A host calls [Agent.Settle] and
+//     [Agent.Prune] now and then.
 //
 // # The way of a run
 //

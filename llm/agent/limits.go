@@ -73,26 +73,29 @@ func (a *Agent) ended(ctx context.Context, tx queue.Tx, r *run, end *conclusion,
 
 // failed records that the run of a job has failed, and pauses the profile after some failures in a row.
 func (a *Agent) failed(ctx context.Context, w *queue.Work[Payload], cause error) error {
-	return w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		var name string
-		now := dbtime.Of(dbtime.Truncate(queue.Now(tx)))
-		err := dbquery.Get(ctx, tx, &name, sqlFailRun, dbvalue.Clean(cause.Error()), now, w.Job.ID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil // it had not begun
-		}
-		var failures int
-		if err == nil {
-			err = dbquery.Get(ctx, tx, &failures, sqlFailed, name)
-		}
-		if p := a.profiles[name]; err == nil && p != nil && failures >= p.Limits.Failures {
-			reason := fmt.Sprintf("%d runs in a row have failed; the last: %v", failures, cause)
-			_, err = dbquery.Exec(ctx, tx, sqlPause, now, dbvalue.Clean(reason), name)
-		}
-		if err != nil {
-			return fmt.Errorf("llm/agent: record that a run of profile %s has failed: %w", name, err)
-		}
+	return w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return a.fail(ctx, tx, w.Job.ID, cause.Error()) })
+}
+
+// fail ends the run of a job, unless it has ended or has not begun.
+func (a *Agent) fail(ctx context.Context, tx queue.Tx, jobID, cause string) error {
+	var name string
+	now := dbtime.Of(dbtime.Truncate(queue.Now(tx)))
+	err := dbquery.Get(ctx, tx, &name, sqlFailRun, dbvalue.Clean(cause), now, jobID)
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil
-	})
+	}
+	var failures int
+	if err == nil {
+		err = dbquery.Get(ctx, tx, &failures, sqlFailed, name)
+	}
+	if p := a.profiles[name]; err == nil && p != nil && failures >= p.Limits.Failures {
+		reason := fmt.Sprintf("%d runs in a row have failed; the last: %s", failures, cause)
+		_, err = dbquery.Exec(ctx, tx, sqlPause, now, dbvalue.Clean(reason), name)
+	}
+	if err != nil {
+		return fmt.Errorf("llm/agent: record that a run of profile %s has failed: %w", name, err)
+	}
+	return nil
 }
 
 // A ProfileState is what has become of a profile.

@@ -42,7 +42,7 @@ type State string
 
 // The states. A run starts running or refused; all others are final.
 const (
-	StateRunning  State = "running"  // or its job was canceled or has crashed too often: [Agent.Cancel] ends it
+	StateRunning  State = "running"  // or its job has ended without it: see [Agent.Settle]
 	StateDone     State = "done"     // the model has ended it with an outcome
 	StateStopped  State = "stopped"  // a bound has ended it; the outcome is escalate or none
 	StateFailed   State = "failed"   // its job has failed; there is no outcome

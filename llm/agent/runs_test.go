@@ -139,6 +139,62 @@ func TestCancelEndsARun(t *testing.T) {
 	})
 }
 
+func TestRunsWithoutAJobAreSettled(t *testing.T) {
+	eachWorld(t, archiver, nil, func(t *testing.T, w *world) {
+		settle := func(want int) {
+			n, err := w.agent.Settle(t.Context(), w.q)
+			require.NoError(t, err)
+			require.Equal(t, want, n)
+		}
+		r := w.run(mail("m", "t1", ada, "x"))
+		settle(0)
+		set := func(columns string) {
+			require.NoError(t, w.write(func(ctx context.Context, tx queue.Tx) error {
+				_, err := tx.ExecContext(ctx, "UPDATE agent_runs SET state = 'running', "+columns)
+				return err
+			}))
+		}
+		state := func() (agent.State, string) {
+			r := w.record(&postroom.Message{ID: "m"})
+			return r.State, r.Reason
+		}
+		set("job_id = '01a21a3b-7c13-7a6c-9855-bde3b93e23cd'")
+		settle(1)
+		got, why := state()
+		require.Equal(t, agent.StateFailed, got)
+		require.Equal(t, "its job is gone", why)
+		list, err := w.agent.Profiles(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, list[0].Failures)
+
+		canceled, err := w.q.Enqueue(t.Context(), agent.NewJob(mail("other", "t2", ada, "x"), "support"))
+		require.NoError(t, err)
+		set("job_id = '" + canceled.ID + "'")
+		settle(0)
+		require.NoError(t, w.q.Cancel(t.Context(), canceled.ID))
+		settle(1)
+		got, _ = state()
+		require.Equal(t, agent.StateCanceled, got)
+
+		failed, err := w.q.Enqueue(t.Context(), agent.NewJob(w.deliver(mail("third", "t3", ada, "x")), "sales"))
+		require.NoError(t, err)
+		queuetest.Work(t, w.q, w.register)
+		set("job_id = '" + failed.ID + "'")
+		settle(1)
+		_, why = state()
+		require.Contains(t, why, `there is no profile "sales"`)
+
+		set("job_id = '', replay_of = 'x'")
+		settle(0)
+		set("started_at = '2026-01-01T00:00:00.000000Z'")
+		settle(1)
+		got, why = state()
+		require.Equal(t, agent.StateFailed, got)
+		require.Equal(t, "its process has ended", why)
+		require.NotEmpty(t, r.ActionID)
+	})
+}
+
 func TestAReplayCarriesNothingOut(t *testing.T) {
 	change := func(c *agent.Config) {
 		c.Clients["other"] = talker(func(n int, req *llm.Request) (*llm.Response, error) {

@@ -85,6 +85,11 @@ FROM agent_runs`
 	sqlRun = sqlRunColumns + `
 WHERE id = $1`
 
+	sqlRunning = sqlRunColumns + `
+WHERE state = 'running'
+ORDER BY id
+LIMIT 1000`
+
 	// An id is made when its run starts, so they sort alike.
 	sqlRuns = sqlRunColumns + `
 WHERE (account_id = $1 OR $1 = '') AND (profile = $2 OR $2 = '') AND (message_id = $3 OR $3 = '') AND (id < $4 OR $4 = '')

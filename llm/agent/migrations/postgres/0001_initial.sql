@@ -35,6 +35,7 @@ CREATE TABLE agent_runs (
 CREATE INDEX agent_runs_account ON agent_runs (account_id, started_at);
 CREATE INDEX agent_runs_thread ON agent_runs (account_id, thread_id, started_at);
 CREATE INDEX agent_runs_started ON agent_runs (started_at);
+CREATE INDEX agent_runs_running ON agent_runs (id) WHERE state = 'running';
 
 -- The calls of a run in order. kind is model or tool; input and output are cut to 4 KB, and input_sha256 is of the whole input.
 CREATE TABLE agent_steps (
