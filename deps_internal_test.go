@@ -68,6 +68,8 @@ var internalPackages = map[string]struct {
 	"internal/mailname": {
 		users: []string{"gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "rules", "rules/backtest", "safety", "safety/gate",
 		users: []string{"gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "llm/agent", "rules", "rules/backtest", "safety",
+		users: []string{"gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "llm/agent", "rules", "rules/backtest",
+			"safety",
 			"safety/origin", "examples/postroomd/mcp", "examples/postroomd/view"},
 		imports: []string{"golang.org/x/net/"},
 	},

@@ -43,7 +43,8 @@ type Tool struct {
 	Name    string
 	Summary string // for the model
 	// Danger is Safe for a tool that only reads, and Reversible for one that changes something that can be taken back.
-	// The latter is not called in a replay. There is no dangerous tool: make it a kind of action.
+	// The latter is called without the gate, whatever a stranger has talked the model into, and not in a replay. There is
+	// no dangerous tool: make it a kind of action.
 	Danger postroom.Danger
 	// Audience says to whom an answer may go after the tool was called. Default [CorrespondentOnly].
 	Audience Audience
