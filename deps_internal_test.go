@@ -16,15 +16,13 @@ var internalPackages = map[string]struct {
 	users   []string
 	imports []string
 }{
-	"internal/attempts": {users: []string{
+	"internal/attempts": {users: []string{"llm/agent",
 		"gmail/aging", "gmail", "gmail/pipeline", "gmail/outbox", "gmail/replies", "rules", "safety/discord", "safety/webhook",
 		"undo", "examples/postroomd/",
 	}},
 	"internal/dbquery": {
-		users: []string{
+		users: []string{"llm/agent",
 			"gmail/aging", "gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "gmail/replies", "llm", "llm/decide", "llm/guidance",
-		"gmail/aging", "gmail", "gmail/pipeline", "gmail/outbox", "llm/agent", "rules", "safety/discord", "safety/webhook", "undo", "examples/postroomd/",
-			"gmail/aging", "gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "llm", "llm/agent", "llm/decide", "llm/guidance",
 			"rules/rulestore",
 			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit", "gmail/internal/maildb",
 			"gmail/internal/worldtest", "gmail/mailindex", "gmail/mailstore", "gmail/outbox",
@@ -35,15 +33,14 @@ var internalPackages = map[string]struct {
 		},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
-	"internal/dbvalue": {users: []string{
+	"internal/dbvalue": {users: []string{"llm/agent",
 		"gmail/senders",
-		"internal/dbquery", "gmail/outbox", "llm", "llm/agent", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety",
+		"internal/dbquery", "gmail/outbox", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety",
 		"safety/discord", "gmail/gmailapi", "gmail/internal/maildb", "gmail/mailindex", "gmail/mailstore",
 		"safety/events", "safety/stop",
 	}},
-	"internal/dbtime": {users: []string{
+	"internal/dbtime": {users: []string{"llm/agent",
 		"gmail/aging", "gmail", "gmail/replies", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
-		"gmail/aging", "gmail", "llm", "llm/agent", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
 		"gmail/mailindex", "gmail/outbox", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
 		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit", "gmail/mailstore",
 		"safety/events", "safety/limits", "safety/stop", "examples/postroomd/mcp", "examples/postroomd/notify",
@@ -52,11 +49,9 @@ var internalPackages = map[string]struct {
 		"examples/postroomd/tokens",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety/limits"}},
-	"internal/fields": {users: []string{
+	"internal/fields": {users: []string{"llm/agent",
 		"gmail/aging", "gmail/replies", "gmail/senders", "gmail/unsubscribe", "examples/postroomd/notify",
 		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/outbox", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
-		"gmail/aging", "gmail/senders", "gmail/unsubscribe", "examples/postroomd/notify",
-		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/outbox", "gmail/pubsub", "llm", "llm/agent", "llm/decide", "llm/guidance", "rules",
 		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
 		"rules/backtest", "rules/rulesfile", "rules/rulestore", "safety/audit", "gmail/mailstore", "gmail/pipeline", "gmail/pipeline/webapi",
 	}},
@@ -66,17 +61,13 @@ var internalPackages = map[string]struct {
 		imports: []string{"golang.org/x/text/", "internal/suggest"},
 	},
 	"internal/mailname": {
-		users: []string{"gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "rules", "rules/backtest", "safety", "safety/gate",
-		users: []string{"gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "llm/agent", "rules", "rules/backtest", "safety",
-		users: []string{"gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "llm/agent", "rules", "rules/backtest",
-			"safety",
+		users: []string{"llm/agent", "gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "rules", "rules/backtest", "safety", "safety/gate",
 			"safety/origin", "examples/postroomd/mcp", "examples/postroomd/view"},
 		imports: []string{"golang.org/x/net/"},
 	},
 	"internal/migrate": {
-		users: []string{
+		users: []string{"llm/agent",
 			"gmail/mailstore", "gmail/gmailtest", "gmail/replies", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore",
-			"gmail/mailstore", "gmail/gmailtest", "llm", "llm/agent", "llm/decide", "llm/guidance", "queue", "rules/rulestore",
 			"rules/ruleschat",
 			"safety", "safety/discord", "examples/postroomd/", "safety/audit",
 		},
@@ -87,15 +78,14 @@ var internalPackages = map[string]struct {
 	"internal/readmail": {users: []string{"gmail/mailstore", "rules", "rules/rulesfile"}, imports: []string{"", "mime"}},
 	// The visible text of a message, carried by the context of a job.
 	"internal/bodytext": {
-		users:   []string{"gmail", "gmail/mailindex", "llm/agent", "llm/decide", "rules", "safety/injection"},
+		users:   []string{"llm/agent", "gmail", "gmail/mailindex", "llm/decide", "rules", "safety/injection"},
 		imports: []string{"", "mime/htmltext"},
 	},
 	"internal/scrypt":           {users: []string{"gmail/auth/agefile"}},
 	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/", "rules/rulesfile"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users: []string{"gmail/mailstore", "llm", "llm/agent", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat",
-			"safety",
+		users: []string{"llm/agent", "gmail/mailstore", "llm", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat", "safety",
 			"gmail/gmailapi",
 			"safety/events", "examples/postroomd/mcp",
 		},
@@ -132,7 +122,7 @@ var internalPackages = map[string]struct {
 		imports: []string{"github.com/jmoiron/sqlx", "internal/dbtime", "queue/driver", "queue/internal/joblimit"},
 	},
 	// The text of prompts, and of answers on record.
-	"llm/internal/cleantext": {users: []string{"llm", "llm/agent", "llm/decide", "llm/guidance"}},
+	"llm/internal/cleantext": {users: []string{"llm/agent", "llm", "llm/decide", "llm/guidance"}},
 	// What counts against limits, apart since it only reads.
 	"safety/internal/decisiontest": {imports: []string{"", "pgregory.net/rapid"}},
 	"safety/internal/counts": {users: []string{"safety"}, imports: []string{"", "queue", "github.com/jmoiron/sqlx",

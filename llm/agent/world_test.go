@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/gate"
 )
 
 const (
@@ -55,7 +56,7 @@ func newWorld(t testing.TB, q *queue.Queue, client llm.Client, change func(*agen
 	}
 	var err error
 	w.ledger, err = safety.NewLedger(safety.Config{DB: q.DB(), Kinds: w.kinds,
-		Policy: safety.Policy{ModelUnattended: []postroom.ActionType{postroom.None, postroom.ApplyLabel, postroom.Archive,
+		Policy: gate.Policy{ModelUnattended: []postroom.ActionType{postroom.None, postroom.ApplyLabel, postroom.Archive,
 			postroom.Snooze, postroom.AddNote, postroom.CreateTask, agent.Draft}},
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
 			w.mu.Lock()
