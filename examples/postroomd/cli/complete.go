@@ -238,8 +238,11 @@ func storedInstructions(ctx context.Context, h *app.App, _ *cobra.Command) ([]st
 
 func storedJobs(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, error) {
 	filter := queue.Filter{Limit: completionLimit}
-	if cmd.Name() == "retry" {
+	switch cmd.Name() {
+	case "retry":
 		filter.States = []queue.State{queue.StateFailed, queue.StateCanceled}
+	case "cancel":
+		filter.States = []queue.State{queue.StateQueued, queue.StateRunning}
 	}
 	jobs, err := h.Queue.Jobs(ctx, filter)
 	return printer.List(jobs, func(j queue.Job) string { return described(j.ID, j.Type, string(j.State)) }), err

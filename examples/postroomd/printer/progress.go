@@ -34,6 +34,8 @@ type Bar struct {
 	total int // 0 when unknown
 	bar   *progressbar.ProgressBar
 
+	one, many string // what is counted
+
 	count int
 	said  time.Time
 	told  int // the count of the last line; -1 before the first
@@ -43,7 +45,7 @@ const lineInterval = 2 * time.Second
 
 // Start begins a phase of so many messages; 0 if nobody knows how many.
 func (p *Progress) Start(name string, total int) *Bar {
-	b := &Bar{p: p, name: name, total: total, said: time.Now(), told: -1}
+	b := &Bar{p: p, name: name, total: total, said: time.Now(), told: -1, one: "message", many: "messages"}
 	if p.terminal {
 		limit := total
 		if limit == 0 {
@@ -52,6 +54,12 @@ func (p *Progress) Start(name string, total int) *Bar {
 		b.bar = progressbar.NewOptions(limit, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(name),
 			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond))
 	}
+	return b
+}
+
+// Of says what the bar counts, if not messages.
+func (b *Bar) Of(one, many string) *Bar {
+	b.one, b.many = one, many
 	return b
 }
 
@@ -70,10 +78,10 @@ func (b *Bar) Set(count int) {
 func (b *Bar) line() {
 	b.told = b.count
 	if b.total > 0 {
-		b.p.Sayf("%s: %d of %s", b.name, b.count, Count(b.total, "message", "messages"))
+		b.p.Sayf("%s: %d of %s", b.name, b.count, Count(b.total, b.one, b.many))
 		return
 	}
-	b.p.Sayf("%s: %s", b.name, Count(b.count, "message", "messages"))
+	b.p.Sayf("%s: %s", b.name, Count(b.count, b.one, b.many))
 }
 
 // Done ends the phase.

@@ -19,8 +19,8 @@ import (
 
 // New makes the command jobs with its own commands.
 func New() *cobra.Command {
-	return command.Group("jobs", "Look at jobs, retry failed ones, and examine the queue",
-		jobsList(), jobsShow(), jobsExplain(), jobsRetry(), jobsDoctor())
+	return command.Group("jobs", "Look at jobs, retry and cancel them, and examine the queue",
+		jobsList(), jobsShow(), jobsExplain(), jobsRetry(), jobsCancel(), jobsDoctor())
 }
 
 func jobsList() *cobra.Command {
@@ -95,41 +95,65 @@ func jobsShow() *cobra.Command {
 }
 
 func jobsRetry() *cobra.Command {
-	cmd := &cobra.Command{Use: "retry ID", Short: "Run a failed or canceled job again", Args: cobra.ExactArgs(1)}
-	place := command.NewEnvironmentFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return command.WithWriter(cmd, place, func(ctx context.Context, h *app.App) error {
-			id, err := h.ResolveJob(ctx, args[0], "postroomd jobs list --state failed")
-			if err != nil {
-				return err
-			}
-			if err := h.CheckRetry(ctx, id); err != nil {
-				return err
-			}
-			err = h.Queue.Retry(ctx, id)
-			switch {
-			case errors.Is(err, queue.ErrNotFinished), errors.Is(err, queue.ErrFinished):
-				return usage.Errorf("job %s cannot be retried: only failed and canceled jobs can (%w)", id, err)
-			case err != nil:
-				return err
-			}
-			var job *queue.Job
-			done, err := h.CarryOut(ctx, func(ctx context.Context) (finished bool, err error) {
-				if job, err = h.Queue.Job(ctx, id); err == nil {
-					finished = job.State.Finished()
-				}
-				return finished, err
-			})
-			if err != nil {
-				return err
-			}
-			if job.State == queue.StateFailed {
-				return fmt.Errorf("job %s failed again: %s", job.ID, job.LastError)
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: %s%s\n", job.ID, job.State,
-				printer.Unless(done, command.CarriedOutLater))
-			return err
-		})
+	many := &manyJobs{verb: "retry", done: "retried", from: []queue.State{queue.StateFailed, queue.StateCanceled},
+		usual: []queue.State{queue.StateFailed}, one: retryOne, all: retryMany}
+	return many.command("Run a failed or canceled job again, or all that are selected",
+		"Run a failed or canceled job again. Without an id, the flags select jobs: all failed ones that match are run again, once you\n"+
+			"have seen how many and said yes; --state canceled selects canceled ones. Those whose action has ended for good are left.")
+}
+
+func retryOne(ctx context.Context, h *app.App, cmd *cobra.Command, prefix string) error {
+	id, err := h.ResolveJob(ctx, prefix, "postroomd jobs list --state failed")
+	if err != nil {
+		return err
 	}
-	return cmd
+	if err := h.CheckRetry(ctx, id); err != nil {
+		return err
+	}
+	err = h.Queue.Retry(ctx, id)
+	switch {
+	case errors.Is(err, queue.ErrNotFinished), errors.Is(err, queue.ErrFinished):
+		return usage.Errorf("job %s cannot be retried: only failed and canceled jobs can (%w)", id, err)
+	case err != nil:
+		return err
+	}
+	var job *queue.Job
+	done, err := h.CarryOut(ctx, func(ctx context.Context) (finished bool, err error) {
+		if job, err = h.Queue.Job(ctx, id); err == nil {
+			finished = job.State.Finished()
+		}
+		return finished, err
+	})
+	if err != nil {
+		return err
+	}
+	if job.State == queue.StateFailed {
+		return fmt.Errorf("job %s failed again: %s", job.ID, job.LastError)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: %s%s\n", job.ID, job.State,
+		printer.Unless(done, command.CarriedOutLater))
+	return err
+}
+
+func jobsCancel() *cobra.Command {
+	many := &manyJobs{verb: "cancel", done: "canceled", from: []queue.State{queue.StateQueued, queue.StateRunning},
+		usual: []queue.State{queue.StateQueued, queue.StateRunning}, one: cancelOne, all: cancelMany}
+	return many.command("Cancel a queued or running job, or all that are selected",
+		"Cancel a queued or running job. Without an id, the flags select jobs: all queued and running ones that match are canceled,\n"+
+			"once you have seen how many and said yes. An action stays queued until its canceled job is retried.")
+}
+
+func cancelOne(ctx context.Context, h *app.App, cmd *cobra.Command, prefix string) error {
+	id, err := h.ResolveJob(ctx, prefix, "postroomd jobs list --state queued,running")
+	if err != nil {
+		return err
+	}
+	switch err = h.Queue.Cancel(ctx, id); {
+	case errors.Is(err, queue.ErrFinished):
+		return usage.Errorf("job %s cannot be canceled: only queued and running jobs can (%w)", id, err)
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: canceled\n", id)
+	return err
 }
