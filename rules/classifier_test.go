@@ -102,6 +102,7 @@ func TestClassifierLeavesToTheJobWhatRulesAloneDoNotDecide(t *testing.T) {
 
 func TestClassifierSaysThatThereIsNoModel(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Import(t, db, s, "", []rules.Rule{}...)
 		cfg, l := withStored(t, db, s)
 		require.True(t, decideAtOnce(t, db, cfg))
 		require.Equal(t, "No deterministic rule matched, and no model is configured", l.recorded[0].Rationale)
@@ -114,6 +115,7 @@ func TestAModelIsNotAskedAboutOldMail(t *testing.T) {
 		Source: postroom.SourceModel})
 	for age, atOnce := range map[time.Duration]bool{time.Hour: true, 100 * 365 * 24 * time.Hour: false, 0: false} {
 		storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+			storetest.Import(t, db, s, "", []rules.Rule{}...)
 			cfg, l := withStored(t, db, s)
 			cfg.Fallback, cfg.FallbackAge = asked, age
 			msg := mailFrom("amy@example.com")

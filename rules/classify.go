@@ -70,6 +70,9 @@ func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	}
 	ctx = bodytext.With(ctx)
 	decisions, err := c.decide(ctx, w, msg)
+	if errors.Is(err, ErrNotStored) {
+		return queue.Defer(err, attempts.Held(w.Job.Interruptions, time.Time{}, time.Now()))
+	}
 	if err != nil {
 		return fmt.Errorf("classify message %s: %w", msg.ID, err)
 	}

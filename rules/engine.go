@@ -29,7 +29,8 @@ type Engine struct {
 
 	mu       sync.Mutex
 	revision int64
-	set      *Set // nil until loaded
+	set      *Set            // nil until loaded
+	stored   map[string]bool // accounts known to have rules
 }
 
 var _ postroom.Decider = (*Engine)(nil)
@@ -58,6 +59,12 @@ type Senders interface {
 // ErrSenders is why a message is not decided about: [Senders] do not know now whether its sender has written before.
 var ErrSenders = errors.New("ask whether the sender has written before")
 
+// ErrNotStored is why nothing is decided about the mail of an account whose rules were never stored: that no rule
+// matches would be on record for good. For an account that is to have no rules, import an empty list; see Import of
+// *rulestore.Store.
+var ErrNotStored = errors.New("the rules are not stored yet for this mailbox, and nothing is decided about its " +
+	"mail until they are; its job labels.sync.gmail may say what they wait for")
+
 // Kinds returns the actions that the rules may have; nil means those that package gmail carries out.
 func (e *Engine) Kinds() *postroom.Kinds { return e.store.Kinds() }
 
@@ -70,7 +77,8 @@ func NewEngine(cfg EngineConfig) (*Engine, error) {
 	if err := fields.Optional("rules: EngineConfig.Senders", cfg.Senders); err != nil {
 		return nil, err
 	}
-	e := &Engine{store: cfg.Store, log: cmp.Or(cfg.Logger, slog.Default()), server: cfg.AuthServer, senders: cfg.Senders}
+	e := &Engine{store: cfg.Store, log: cmp.Or(cfg.Logger, slog.Default()), server: cfg.AuthServer, senders: cfg.Senders,
+		stored: map[string]bool{}}
 	if e.server.ID == "" {
 		e.server = GmailServer
 	}
@@ -87,9 +95,12 @@ func (e *Engine) Decide(ctx context.Context, msg *postroom.Message) (postroom.De
 }
 
 // DecideAll returns the decisions of the first matching rule and, while matching rules let the rules after them be
-// tried, of those as well; see [Set.DecideAll]. It fails only if the rules or the earlier senders cannot be read. Do
-// not call it inside a write transaction.
+// tried, of those as well; see [Set.DecideAll]. It fails only if the rules or the earlier senders cannot be read, and
+// with [ErrNotStored]. Do not call it inside a write transaction.
 func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postroom.Decision, error) {
+	if stored, err := e.hasRules(ctx, msg.AccountID); err != nil || !stored {
+		return nil, cmp.Or(err, ErrNotStored)
+	}
 	set, err := e.current(ctx)
 	if err != nil {
 		return nil, err
@@ -102,14 +113,34 @@ func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postro
 }
 
 // DecideUnstored is [Engine.DecideAll] for a message that is not stored yet. If a rule depends on other messages, which
-// may also be on their way, ok is false: decide when they are stored.
+// may also be on their way, or the account has no rules yet, ok is false: decide when they are stored.
 func (e *Engine) DecideUnstored(ctx context.Context, msg *postroom.Message) (decisions []postroom.Decision,
 	ok bool, err error) {
+	if stored, err := e.hasRules(ctx, msg.AccountID); err != nil || !stored {
+		return nil, false, err
+	}
 	set, err := e.current(ctx)
 	if err != nil || set.asksSenders {
 		return nil, false, err
 	}
 	return set.decide(msg, time.Now(), e.facts(ctx)), true, nil
+}
+
+// hasRules reports whether rules were ever stored for the account.
+func (e *Engine) hasRules(ctx context.Context, accountID string) (bool, error) {
+	e.mu.Lock()
+	known := e.stored[accountID]
+	e.mu.Unlock()
+	if known {
+		return true, nil
+	}
+	stored, err := e.store.Stored(ctx, accountID)
+	if err == nil && stored {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.stored[accountID] = true
+	}
+	return stored, err
 }
 
 // facts returns the facts that need no look at other messages.

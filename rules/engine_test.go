@@ -76,6 +76,7 @@ func TestEngineSaysWhenNothingMatches(t *testing.T) {
 
 func TestEngineSeesEachChangeAtTheNextDecision(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Import(t, db, s, "", []rules.Rule{}...)
 		e := newEngine(t, s)
 		msg := mailFrom("amy@example.com")
 		require.Equal(t, postroom.None, decide(t, e, msg).Action)
@@ -159,6 +160,7 @@ func (s *senders) SenderSeen(context.Context, *postroom.Message) (bool, error) {
 
 func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		storetest.Import(t, db, s, "", []rules.Rule{}...)
 		known := &senders{}
 		e, err := rules.NewEngine(rules.EngineConfig{Store: s, Senders: known})
 		require.NoError(t, err)

@@ -14,6 +14,8 @@ type Store interface {
 	Kinds() *postroom.Kinds
 	// Revision returns the number of changes of the rules: while it is equal, the rules are.
 	Revision(ctx context.Context) (int64, error)
+	// Stored reports whether rules were ever stored for the account, if only an empty list, or for all accounts.
+	Stored(ctx context.Context, accountID string) (bool, error)
 	// List returns all rules in the order in which they are tried, disabled ones included.
 	List(ctx context.Context) ([]Rule, error)
 	// RuleAt returns a rule at the version that a decision names, which is [Rule.Version], or [postroom.ErrNotFound].

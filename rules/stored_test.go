@@ -23,7 +23,15 @@ type desk struct {
 	cfg    rules.Config
 }
 
+// newDesk makes a desk whose accounts have no rules yet, as a person has stored.
 func newDesk(t *testing.T, db queue.DB) *desk {
+	d := newUnstored(t, db)
+	d.storeNone(t, "")
+	return d
+}
+
+// newUnstored makes a desk for which nobody has stored rules.
+func newUnstored(t *testing.T, db queue.DB) *desk {
 	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, rulestore.Migrate, safety.Migrate} {
 		require.NoError(t, migrate(t.Context(), db))
 	}
@@ -43,6 +51,14 @@ func newDesk(t *testing.T, db queue.DB) *desk {
 		labels: map[string]string{"shops": "Label_7"}}
 	d.cfg = rules.Config{Messages: box, Labels: box, Ledger: d.ledger, Rules: engine}
 	return d
+}
+
+// storeNone stores that the account has no rules; an empty id is that of all accounts.
+func (d *desk) storeNone(t *testing.T, accountID string) {
+	d.write(t, func(ctx context.Context, tx queue.Tx) error {
+		_, err := d.store.Import(ctx, tx, accountID, []rules.Rule{})
+		return err
+	})
 }
 
 func (d *desk) write(t *testing.T, fn func(ctx context.Context, tx queue.Tx) error) {

@@ -15,7 +15,6 @@ import (
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
-	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // A rulesGate keeps this process from deciding about the mail of an account until its rules are stored. When a process
@@ -39,18 +38,7 @@ type rulesGate struct {
 }
 
 func newRulesGate(p *Pipeline) *rulesGate {
-	return &rulesGate{given: p.cfg.Rules != nil, stored: p.hasRules, open: map[string]bool{}}
-}
-
-// hasRules reports whether rules were ever stored for the account, if only an empty list, or for all accounts.
-func (p *Pipeline) hasRules(ctx context.Context, accountID string) (bool, error) {
-	for _, id := range []string{accountID, ""} {
-		versions, err := p.Rules.Versions(ctx, rulestore.VersionFilter{Account: &id, Limit: 1})
-		if err != nil || len(versions) > 0 {
-			return err == nil, err
-		}
-	}
-	return false, nil
+	return &rulesGate{given: p.cfg.Rules != nil, stored: p.Rules.Stored, open: map[string]bool{}}
 }
 
 // close holds all accounts whose rules are not stored by the run that begins.
@@ -93,10 +81,6 @@ func (g *rulesGate) forgets(accountID string) {
 	delete(g.open, accountID)
 }
 
-// ErrRulesNotStored is why a job that decides waits; its text tells such a job from one that waits for a model.
-var ErrRulesNotStored = errors.New("the rules are not stored yet for this mailbox, and nothing is decided about its " +
-	"mail until they are; its job labels.sync.gmail may say what they wait for")
-
 // A gatedEngine decides nothing while the gate holds, also on a dispatcher without the pipeline's middleware.
 type gatedEngine struct {
 	*rules.Engine
@@ -106,7 +90,7 @@ type gatedEngine struct {
 // Decide implements [postroom.Decider].
 func (e gatedEngine) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	if e.gate.holds(ctx, msg.AccountID) {
-		return postroom.Decision{}, queue.Defer(ErrRulesNotStored, time.Minute)
+		return postroom.Decision{}, queue.Defer(rules.ErrNotStored, time.Minute)
 	}
 	return e.Engine.Decide(ctx, msg)
 }
@@ -114,7 +98,7 @@ func (e gatedEngine) Decide(ctx context.Context, msg *postroom.Message) (postroo
 // DecideAll is Decide for several decisions.
 func (e gatedEngine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postroom.Decision, error) {
 	if e.gate.holds(ctx, msg.AccountID) {
-		return nil, queue.Defer(ErrRulesNotStored, time.Minute)
+		return nil, queue.Defer(rules.ErrNotStored, time.Minute)
 	}
 	return e.Engine.DecideAll(ctx, msg)
 }
@@ -122,12 +106,12 @@ func (e gatedEngine) DecideAll(ctx context.Context, msg *postroom.Message) ([]po
 // holdDecisions is the middleware that gives back jobs that decide, by rules or a model, while the gate holds them.
 func (p *Pipeline) holdDecisions(next queue.HandlerFunc) queue.HandlerFunc {
 	return func(ctx context.Context, a *queue.Attempt) error {
-		err := ErrRulesNotStored
+		err := rules.ErrNotStored
 		if account, ok := classifiedAccount(&a.Job); !ok || !p.gate.holds(ctx, account) || p.isRemoved(ctx, account) {
 			err = next(ctx, a)
 		}
-		if errors.Is(err, ErrRulesNotStored) {
-			return queue.Defer(ErrRulesNotStored, attempts.Held(a.Job.Interruptions, time.Time{}, time.Now()))
+		if errors.Is(err, rules.ErrNotStored) {
+			return queue.Defer(rules.ErrNotStored, attempts.Held(a.Job.Interruptions, time.Time{}, time.Now()))
 		}
 		return err
 	}
@@ -142,7 +126,7 @@ func (p *Pipeline) isRemoved(ctx context.Context, accountID string) bool {
 // confirm decides again about a message, see gmail.Config, unless the gate holds that.
 func (p *Pipeline) confirm(ctx context.Context, msg *postroom.Message, permit postroom.Permit) (string, error) {
 	if p.gate.holds(ctx, msg.AccountID) {
-		return "", queue.Defer(ErrRulesNotStored, time.Second)
+		return "", queue.Defer(rules.ErrNotStored, time.Second)
 	}
 	return p.Engine.Confirm(ctx, msg, permit)
 }
@@ -203,4 +187,4 @@ func (p *Pipeline) isGated(ctx context.Context, j *queue.Job, now time.Time) boo
 // WaitsForRules reports whether a job has been given back because the rules of its account were not stored.
 func WaitsForRules(j *queue.Job, now time.Time) bool { return isGivenBack(j, now) && lacksRules(j) }
 
-func lacksRules(j *queue.Job) bool { return strings.Contains(j.LastError, ErrRulesNotStored.Error()) }
+func lacksRules(j *queue.Job) bool { return strings.Contains(j.LastError, rules.ErrNotStored.Error()) }

@@ -25,7 +25,7 @@ func TestAJobIsGivenBackAsTheGateOpens(t *testing.T) {
 	claimed, err := p.Queue.Claim(t.Context(), "here", []string{string(rules.JobClassify)}, 1)
 	require.NoError(t, err)
 	verdict := p.holdDecisions(nil)(t.Context(), claimed[0])
-	require.ErrorIs(t, verdict, ErrRulesNotStored)
+	require.ErrorIs(t, verdict, rules.ErrNotStored)
 	require.NoError(t, p.letDecide(t.Context(), id))
 	require.NoError(t, claimed[0].Fail(t.Context(), verdict))
 	later, err := p.onlyLater(t.Context(), []string{string(rules.JobClassify)})

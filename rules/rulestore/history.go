@@ -148,7 +148,7 @@ func (e *edit) record(ctx context.Context, accountID string, ids []string) error
 			count++
 		}
 	}
-	if len(changed) == 0 {
+	if len(changed) == 0 && last.Number > 0 { // the first version of none says that there are to be none
 		if same, err := e.sameSource(ctx, accountID); err != nil || same {
 			return err
 		}

@@ -17,7 +17,8 @@ type Imported struct{ Added, Changed, Removed, Unchanged int }
 // definition changes.
 //
 // The rules of other accounts do not change. Import checks all rules before it writes. Nil rules are [ErrNoRules]; a
-// non-nil empty list, which rulesfile.Parse returns for a file without rules, deletes all rules of the account.
+// non-nil empty list, which rulesfile.Parse returns for a file without rules, deletes all rules of the account,
+// and says that it is to have none.
 func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, list []rules.Rule) (Imported, error) {
 	return s.importFrom(ctx, tx, accountID, list, nil)
 }
@@ -45,8 +46,8 @@ func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, l
 		if err := e.keepFirst(ctx, accountID); err != nil {
 			return done, err
 		}
-		e.touched[accountID] = map[string]bool{}
 	}
+	e.touched[accountID] = map[string]bool{}
 	stored, err := selectRules(ctx, tx, sqlRulesOf, accountID)
 	if err != nil {
 		return done, err

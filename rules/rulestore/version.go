@@ -105,6 +105,17 @@ func (s *Store) Versions(ctx context.Context, f VersionFilter) ([]Version, error
 	return list, nil
 }
 
+// Stored implements [rules.Store]: a version says that rules were stored, if only an empty list.
+func (s *Store) Stored(ctx context.Context, accountID string) (bool, error) {
+	for _, id := range []string{accountID, ""} {
+		versions, err := s.Versions(ctx, VersionFilter{Account: &id, Limit: 1})
+		if err != nil || len(versions) > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // Version returns a version with its rules. A number that no version has is [postroom.ErrNotFound].
 func (s *Store) Version(ctx context.Context, number int64) (*VersionContent, error) {
 	v, rows, err := versionAt(ctx, s.db.Reader(), number)

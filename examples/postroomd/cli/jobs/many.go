@@ -74,14 +74,16 @@ func (m *manyJobs) filter(args []string) (queue.Filter, error) {
 	case len(args) == 1 && (selects || len(*m.states) > 0):
 		return f, usage.Errorf("give a job's id or flags that select jobs, not both")
 	case len(args) == 0 && !selects:
-		return f, usage.Errorf("give a job's id, see \"postroomd jobs list\"; or flags that select jobs, such as --type ingest.gmail")
+		return f, usage.Errorf("give a job's id, see \"postroomd jobs list\"; or flags that select jobs, such as " +
+			"--type ingest.gmail")
 	}
 	if len(*m.states) > 0 {
 		f.States = nil
 	}
 	for _, s := range *m.states {
 		if !slices.Contains(m.from, queue.State(s)) {
-			return f, usage.Errorf("--state %s: %s", s, suggest.Instead(s, command.Texts(m.from), "to "+m.verb+" there are only"))
+			return f, usage.Errorf("--state %s: %s", s,
+				suggest.Instead(s, command.Texts(m.from), "to "+m.verb+" there are only"))
 		}
 		f.States = append(f.States, queue.State(s))
 	}
