@@ -42,6 +42,8 @@ var (
 	ErrChanged = errors.New("the rules have changed since the proposal was made")
 	// ErrInvalidText reports that a person's text is blank or too long.
 	ErrInvalidText = errors.New("invalid text")
+	// ErrTooMany reports that a program has as many proposals that wait as it may.
+	ErrTooMany = errors.New("too many proposals")
 )
 
 // Config configures a [Chat]. It is copied and checked once, by [New].

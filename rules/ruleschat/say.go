@@ -139,17 +139,23 @@ func (c *Chat) read(resp *llm.Response, turn Turn, reply *Reply) error {
 		return fmt.Errorf("the arguments of %s do not fit its schema: %w", proposeRules, cmp.Or(err, errMoreThanOne))
 	}
 	p := &Proposal{Rules: given.Rules, Remove: given.Remove, base: digest(turn.Rules)}
-	file, err := c.apply(turn.Rules, p)
+	file, err := c.try(turn, p)
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(c.labels(file, turn), c.test(turn.Rules, file)); err != nil {
 		return err
 	}
 	p.result = digest(file)
 	reply.Text = strings.TrimSpace(strings.TrimSpace(resp.Text) + "\n\n" + given.Summary)
 	reply.Proposal, reply.File = p, file
 	return nil
+}
+
+// try returns the file with a proposal, if its labels are there and the person's tests stay true.
+func (c *Chat) try(turn Turn, p *Proposal) (*rulesfile.File, error) {
+	file, err := c.apply(turn.Rules, p)
+	if err != nil {
+		return nil, err
+	}
+	return file, errors.Join(c.labels(file, turn), c.test(turn.Rules, file))
 }
 
 var errMoreThanOne = errors.New("there is more than one JSON object")

@@ -53,6 +53,14 @@ FROM rules_chat_messages
 WHERE session_id = $1
 ORDER BY number`
 
+	// A later proposal of a session stands for the earlier ones.
+	sqlCountOpen = `
+SELECT COUNT(DISTINCT s.id)
+FROM rules_chat_sessions AS s
+JOIN rules_chat_messages AS m ON m.session_id = s.id
+WHERE s.begun_by = $1 AND m.proposal <> ''
+  AND NOT EXISTS (SELECT 1 FROM rules_chat_messages AS a WHERE a.session_id = s.id AND a.accepted_at IS NOT NULL)`
+
 	sqlAccept = `
 UPDATE rules_chat_messages
 SET accepted_by = $1, accepted_at = $2

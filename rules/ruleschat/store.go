@@ -123,6 +123,10 @@ func (c *Chat) touch(ctx context.Context, tx queue.Tx, sessionID string) error {
 
 // keep stores a message, and sets its number and its time.
 func (c *Chat) keep(ctx context.Context, m *Message) error {
+	return c.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return c.keepTx(ctx, tx, m) })
+}
+
+func (c *Chat) keepTx(ctx context.Context, tx queue.Tx, m *Message) error {
 	proposal, base, result := "", "", ""
 	if p := m.Proposal; p != nil {
 		text, err := json.Marshal(proposalJSON{p.Rules, p.Remove})
@@ -132,17 +136,15 @@ func (c *Chat) keep(ctx context.Context, m *Message) error {
 		proposal, base, result = string(text), p.base, p.result
 	}
 	m.Text = dbvalue.Clean(m.Text)
-	return c.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := c.touch(ctx, tx, m.SessionID); err != nil {
-			return err
-		}
-		if err := dbquery.Get(ctx, tx, &m.Number, sqlNextNumber, m.SessionID); err != nil {
-			return failed("session "+m.SessionID, err)
-		}
-		m.At = dbtime.Truncate(queue.Now(tx))
-		_, err := tx.ExecContext(ctx, sqlInsertMessage,
-			m.SessionID, m.Number, string(m.Role), m.Text, dbvalue.Clean(m.Model), dbvalue.Clean(proposal), base, result,
-			dbtime.Of(m.At))
+	if err := c.touch(ctx, tx, m.SessionID); err != nil {
+		return err
+	}
+	if err := dbquery.Get(ctx, tx, &m.Number, sqlNextNumber, m.SessionID); err != nil {
 		return failed("session "+m.SessionID, err)
-	})
+	}
+	m.At = dbtime.Truncate(queue.Now(tx))
+	_, err := tx.ExecContext(ctx, sqlInsertMessage,
+		m.SessionID, m.Number, string(m.Role), m.Text, dbvalue.Clean(m.Model), dbvalue.Clean(proposal), base, result,
+		dbtime.Of(m.At))
+	return failed("session "+m.SessionID, err)
 }

@@ -113,6 +113,44 @@ func (t *RulesTalk) Messages(ctx context.Context) ([]ruleschat.Message, error) {
 	return t.chat.Messages(ctx, t.Session.ID)
 }
 
+// Offer stores what a program proposes, in a session of its own that the talk becomes, with what a trial on the mail
+// since an instant has found. An offer that cannot be accepted, or one too many, is a [usage.Error].
+func (t *RulesTalk) Offer(ctx context.Context, o ruleschat.Offer, why string, since time.Time) (
+	*Proposed, *backtest.Report, error,
+) {
+	var err error
+	o.AccountID, o.Current = t.Account.ID, t.current
+	if o.Labels, err = t.app.Mail.Labels(ctx, t.Account.ID); err != nil {
+		return nil, nil, err
+	}
+	file, err := t.chat.CheckOffer(o)
+	if err != nil {
+		return nil, nil, usage.Wrap(err)
+	}
+	p := t.proposed(1, file)
+	tried, err := t.Try(ctx, p, since)
+	if err != nil {
+		return nil, nil, err
+	}
+	text := fmt.Sprintf("%s\n\nTried on %d stored messages since %s: it decides otherwise about %d.", why, tried.Messages,
+		since.Format(time.DateOnly), tried.Changed)
+	err = t.app.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		t.Session, err = t.chat.Offer(ctx, tx, o, text)
+		return err
+	})
+	if errors.Is(err, ruleschat.ErrTooMany) || errors.Is(err, ruleschat.ErrInvalidText) {
+		err = usage.Wrap(err)
+	}
+	return p, tried, err
+}
+
+// Drop deletes the session with what it proposes. Rules that were accepted stay.
+func (t *RulesTalk) Drop(ctx context.Context) error {
+	return t.app.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return t.chat.Delete(ctx, tx, t.Session.ID)
+	})
+}
+
 // Open returns the proposal of a message that can be accepted. One that cannot, since a later one, the rules or a
 // person have overtaken it, is a [usage.Error].
 func (t *RulesTalk) Open(ctx context.Context, number int) (*Proposed, error) {
@@ -136,7 +174,7 @@ func (t *RulesTalk) Accept(ctx context.Context, by string, number int) (
 ) {
 	done, err = t.app.RuleEditor.Change(ctx, t.Account.ID, "proposed in session "+t.Session.ID,
 		func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
-			current, err := t.app.RuleEditor.Parse(t.path, text)
+			current, err := t.app.RuleEditor.Written(t.path, text)
 			if err != nil {
 				return nil, err
 			}

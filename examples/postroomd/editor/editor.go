@@ -51,7 +51,12 @@ func (e *Editor) Current(ctx context.Context, accountID string) (*rulesfile.File
 	if err != nil {
 		return nil, err
 	}
-	return e.Parse(path, text)
+	return e.Written(path, text)
+}
+
+// Written reads the text of the rules in use, which is empty where there are none yet.
+func (e *Editor) Written(path, text string) (*rulesfile.File, error) {
+	return e.Parse(path, cmp.Or(text, "rules: []\n"))
 }
 
 // Path returns the path of the file that is configured for the mailbox; empty if there is none. An empty id stands for

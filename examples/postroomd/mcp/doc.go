@@ -2,7 +2,7 @@
 // Protocol (https://modelcontextprotocol.io).
 //
 // [NewServer] makes the server of one caller, which has a name. Its tools read the stored mail, the record of what was
-// decided and done, the rules, and the requests that wait; one tool proposes actions.
+// decided and done, the rules, and the requests that wait; one tool proposes actions, and one rules.
 //
 // # What an assistant cannot do
 //
@@ -10,6 +10,9 @@
 // setting. A proposal is recorded as the decision of a model, so the safety gate judges it as that of any model:
 // limits, a person for what is dangerous, the instructions that bind models. A proposal names messages by ids that this
 // session has been shown; at most 20 a call, and 100 a day and caller.
+//
+// Proposed rules are tried on stored mail and kept as a session of package ruleschat, of which 20 a caller wait at most. They
+// decide nothing until a person accepts them.
 //
 // Once a caller has been shown anything of a message whose sender is not verified, or to whom the user has never
 // written, be it the subject in a list, what it proposes within the next 24 hours waits for a person: the message may

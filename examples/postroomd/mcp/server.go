@@ -48,6 +48,7 @@ func NewServer(h *app.App, caller Caller) *sdk.Server {
 	s.addRecordTools()
 	if caller.Propose {
 		s.addProposals()
+		s.addRuleProposals()
 	}
 	return s.sdk
 }

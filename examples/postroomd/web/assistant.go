@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/rules/backtest"
 )
 
@@ -52,6 +53,7 @@ type talkPage struct {
 	ID, Mailbox string
 	Said        []texts.ChatMessage
 	HasModel    bool
+	Program     string        // that has begun it by a proposal of its own; empty for a person
 	Open        *app.Proposed // nil: nothing can be accepted
 	Overtaken   string        // why the latest proposal cannot be; empty if there is none
 	Lines       []differenceLine
@@ -68,6 +70,9 @@ func (h *Handler) talk(ctx context.Context, r *http.Request) (*view, error) {
 		return nil, err
 	}
 	page := &talkPage{ID: talk.Session.ID, Mailbox: talk.Account.Email, HasModel: h.app.Env.Config.LLM.Enabled()}
+	if len(said) > 0 && said[0].Role == llm.RoleAssistant {
+		page.Program = talk.Session.By
+	}
 	latest := 0
 	for _, m := range said {
 		page.Said = append(page.Said, texts.NewChatMessage(m))
@@ -162,6 +167,15 @@ func (h *Handler) accept(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	h.done(w, r, "accept-rules", err)
+}
+
+// drop deletes a session, so that its proposal waits no longer.
+func (h *Handler) drop(w http.ResponseWriter, r *http.Request) {
+	talk, err := h.app.ResumeTalk(r.Context(), r.PathValue("session"))
+	if err == nil {
+		err = talk.Drop(r.Context())
+	}
+	h.done(w, r, "drop-talk", err)
 }
 
 // ofSession is about the mailboxes that read the rules of a session.

@@ -6,15 +6,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/ruleschat"
 )
 
 // newTalkingWorld has a model that asks which mail is meant until it is told of letters, which it proposes to star.
@@ -119,4 +122,32 @@ func TestTheAssistantRefuses(t *testing.T) {
 	require.NoError(t, w.RuleEditor.SetEnabled(t.Context(), "Ann", w.rules()[0].ID, false))
 	require.Contains(t, w.get(path).body, "the rules have changed since")
 	require.Equal(t, http.StatusConflict, w.post(path+"/accept", url.Values{"number": {"2"}}).status)
+}
+
+// What a program proposes by itself is shown with a warning; the person accepts it, or deletes it.
+func TestAPersonAnswersTheProposalOfAProgram(t *testing.T) {
+	w := newTalkingWorld(t)
+	accounts, err := w.Mail.Accounts(t.Context())
+	require.NoError(t, err)
+	before := w.rules()
+	offer := func() (id string) {
+		talk, err := w.BeginTalk(t.Context(), accounts[0])
+		require.NoError(t, err)
+		_, _, err = talk.Offer(t.Context(), ruleschat.Offer{By: "mcp::desk", Rules: "rules: [{name: Stars, " +
+			"condition: {type: subject_contains, value: kanelboller}, action: star}]"}, "<b>Buns</b>", time.Now().AddDate(-1, 0, 0))
+		require.NoError(t, err)
+		return talk.Session.ID
+	}
+	id := offer()
+	page := w.get("assistant/" + id).body
+	require.Contains(t, page, "The program mcp::desk proposes this by itself")
+	require.Contains(t, page, "&lt;b&gt;Buns&lt;/b&gt;")
+	require.Equal(t, http.StatusNotFound, w.post("assistant/none/drop", nil).status)
+	dropped := w.post("assistant/"+id+"/drop", url.Values{"from": {"/assistant"}})
+	require.Contains(t, dropped.header.Get("Location"), "done=drop-talk")
+	_, err = w.ResumeTalk(t.Context(), id)
+	require.ErrorIs(t, err, postroom.ErrNotFound)
+	require.Equal(t, before, w.rules())
+	w.post("assistant/"+offer()+"/accept", url.Values{"number": {"1"}, "from": {"/rules"}})
+	require.Len(t, w.rules(), len(before)+1)
 }

@@ -170,6 +170,7 @@ var said = map[string]string{
 	"disable-rule": "The rule is disabled: it decides nothing.", "move-rule": "The order is changed.",
 	"save-rules": "The rules are saved, as a new version.", "restore-rules": "The rules are as they were then.",
 	"accept-rules": "The rules are as proposed, as a new version.",
+	"drop-talk":    "The session is deleted, with what it proposed.",
 	"approve":      "Approved: it is carried out.", "reject": "Rejected: it is never carried out.",
 	"undo": "It is being taken back.", "undo-all": "Being taken back: %s.", "renew": "It is asked again.",
 	"instead": "Rejected, and done the other way.", "approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",

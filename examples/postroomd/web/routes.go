@@ -65,6 +65,7 @@ func (h *Handler) routes() []route {
 		{"GET /assistant/{session}", own, h.ofSession, h.showOne(h.talk)},
 		{"POST /assistant/{session}", own, h.ofSession, http.HandlerFunc(h.goOn)},
 		{"POST /assistant/{session}/accept", own, h.ofSession, http.HandlerFunc(h.accept)},
+		{"POST /assistant/{session}/drop", own, h.ofSession, http.HandlerFunc(h.drop)},
 		{"GET /events", see, h.ofEvents, http.HandlerFunc(h.events)},
 		{"GET /static/", see, ofNothing, webui.Static(staticFiles)},
 		{"/", see, ofNothing, http.HandlerFunc(h.unknown)},

@@ -18,7 +18,7 @@ import (
 
 func rulesChat() *cobra.Command {
 	cmd := command.Group("chat", "Write rules together with the model: say what you want, and accept what it proposes",
-		rulesChatSay(), rulesChatList(), rulesChatShow(), rulesChatAccept())
+		rulesChatSay(), rulesChatList(), rulesChatShow(), rulesChatAccept(), rulesChatDrop())
 	cmd.Long = "Write rules together with the model: say what you want in your own words, and accept what it proposes.\n\n" +
 		"    postroomd rules chat say 'Receipts from shops go to a label Receipts, out of the inbox.'\n" +
 		"    postroomd rules chat say --session 01a2 'Only those of example.com.'\n" +

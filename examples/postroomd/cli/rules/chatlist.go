@@ -96,6 +96,26 @@ func rulesChatAccept() *cobra.Command {
 	return cmd
 }
 
+func rulesChatDrop() *cobra.Command {
+	cmd := &cobra.Command{Use: "drop SESSION", Short: "Delete a session with what it proposes; accepted rules stay",
+		Args: cobra.ExactArgs(1)}
+	place := command.NewEnvironmentFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
+			talk, err := resumeTalk(ctx, h, args[0])
+			if err != nil {
+				return err
+			}
+			if err := talk.Drop(ctx); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "session %s is deleted\n", talk.Session.ID)
+			return err
+		})
+	}
+	return cmd
+}
+
 func acceptProposal(ctx context.Context, h *app.App, out io.Writer, s ruleschat.Session, number int) error {
 	talk, err := h.ResumeTalk(ctx, s.ID)
 	if err != nil {
