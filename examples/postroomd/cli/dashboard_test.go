@@ -49,7 +49,9 @@ func startShown(t *testing.T, args ...string) *shownDemo {
 		}
 		close(d.lines)
 	}()
-	d.address = regexp.MustCompile(`http://\S+`).FindString(d.said("The dashboard is at "))
+	first := <-d.lines
+	require.Contains(t, first, "The dashboard is at ")
+	d.address = regexp.MustCompile(`http://\S+`).FindString(first)
 	d.url, _, _ = strings.Cut(d.address, "?")
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)

@@ -162,12 +162,14 @@ func (d *demoRun) stay(ctx context.Context) error {
 }
 
 func (d *demoRun) run(ctx context.Context) (*view.Summary, error) {
+	if d.shown != nil {
+		d.Progress.Sayf("The dashboard is at %s", d.shown.Address())
+	} else {
+		d.Progress.Sayf("To see it in a browser: %s demo --dashboard 127.0.0.1:8080", programName())
+	}
 	d.Progress.Sayf("Everything is kept in %s", d.App.Env.Folder)
 	for _, w := range d.Rules.Warnings {
 		d.Progress.Sayf("warning: %s", w)
-	}
-	if d.shown != nil {
-		d.Progress.Sayf("The dashboard is at %s", d.shown.Address())
 	}
 	if err := d.warnOfPauses(ctx); err != nil {
 		return nil, err

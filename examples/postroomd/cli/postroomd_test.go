@@ -92,6 +92,8 @@ func TestDemoTellsAPersonWhatToDoNext(t *testing.T) {
 	require.Contains(t, r.stdout, "wait for approval")
 	require.Contains(t, r.stdout, "postroomd undo ACTION_ID --data "+dir)
 	require.Contains(t, r.stderr, "Everything is kept in "+dir)
+	first, _, _ := strings.Cut(r.stderr, "\n")
+	require.Contains(t, first, "postroomd demo --dashboard 127.0.0.1:8080")
 }
 
 var idPattern = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f-]{27})?\b`)
