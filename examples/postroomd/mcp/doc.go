@@ -11,8 +11,8 @@
 // limits, a person for what is dangerous, the instructions that bind models. A proposal names messages by ids that this
 // session has been shown; at most 20 a call, and 100 a day and caller.
 //
-// Proposed rules are tried on stored mail and kept as a session of package ruleschat, of which 20 a caller wait at most. They
-// decide nothing until a person accepts them.
+// Proposed rules are tried on stored mail and kept as a session of package ruleschat, of which 20 a caller wait at
+// most. They decide nothing until a person accepts them.
 //
 // Once a caller has been shown anything of a message whose sender is not verified, or to whom the user has never
 // written, be it the subject in a list, what it proposes within the next 24 hours waits for a person: the message may

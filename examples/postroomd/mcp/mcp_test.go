@@ -78,7 +78,8 @@ func TestToolsOfACaller(t *testing.T) {
 	reads := []string{"action_show", "actions_list", "approvals_list", "explain", "mail_read", "mail_search",
 		"mail_thread", "rules_list"}
 	require.ElementsMatch(t, reads, names(mcp.Caller{Name: "test"}))
-	require.ElementsMatch(t, append(reads, "action_propose", "rule_propose"), names(mcp.Caller{Name: "test", Propose: true}))
+	require.ElementsMatch(t, append(reads, "action_propose", "rule_propose"),
+		names(mcp.Caller{Name: "test", Propose: true}))
 	for _, kind := range []string{"delete", "forward", "auto_reply", "escalate", "move", "none"} {
 		err := newWorld(t, mcp.Caller{Name: "test", Propose: true}).call("action_propose",
 			args{"messages": []string{"1"}, "action": kind, "why": "x"}, nil)

@@ -23,7 +23,8 @@ func TestAnAssistantProposesRules(t *testing.T) {
 	w := newWorld(t, mcp.Caller{Name: "desk", Propose: true}, mail("ann@example.com", "Tea", "At five?", true),
 		mail("bob@example.com", "Lunch", "At noon?", true))
 	var p ruleProposal
-	require.NoError(t, w.call("rule_propose", args{"rules": fmt.Sprintf(teaRules, "archive"), "why": "Tea [x](http://x)"}, &p))
+	archive := args{"rules": fmt.Sprintf(teaRules, "archive"), "why": "Tea [x](http://x)"}
+	require.NoError(t, w.call("rule_propose", archive, &p))
 	require.Equal(t, "waits for a person", p.State)
 	require.Equal(t, []int{2, 1}, []int{p.Tried, p.Differs})
 	require.Contains(t, p.Changes[0], "Tea")
