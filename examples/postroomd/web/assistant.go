@@ -102,16 +102,10 @@ func (h *Handler) open(ctx context.Context, page *talkPage, talk *app.RulesTalk,
 			page.Lines = append(page.Lines, differenceLine{signs[line[:min(1, len(line))]], line})
 		}
 	}
-	newest, err := h.app.Mail.NewestReceived(ctx, talk.Account.ID)
-	if err != nil {
-		return err
+	try := func(ctx context.Context, since time.Time) (*backtest.Report, error) {
+		return talk.Try(ctx, page.Open, since)
 	}
-	trying, cancel := context.WithTimeout(ctx, maxTry)
-	defer cancel()
-	page.Tried, err = talk.Try(trying, page.Open, newest.Add(-triedSince))
-	if trying.Err() != nil && ctx.Err() == nil {
-		page.Tried, err = nil, nil
-	}
+	page.Tried, err = h.tryNewest(ctx, talk.Account.ID, try)
 	return err
 }
 

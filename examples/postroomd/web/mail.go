@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/mailindex"
@@ -107,6 +108,9 @@ type messagePage struct {
 	History []texts.Event
 	Headers []postroom.Header
 	Gmail   string
+
+	Drafts    []postroom.ActionType // what a rule from the message may do
+	OwnLabels []postroom.Label      // those that it may use
 }
 
 // message reads the message that the path names by its mailbox and its id at Gmail.
@@ -120,7 +124,10 @@ func (h *Handler) message(ctx context.Context, r *http.Request) (*view, error) {
 		return nil, err
 	}
 	page := &messagePage{WholeMail: texts.NewWholeMail(m, nil, names), Mailbox: account.Email, Headers: m.Headers,
-		Gmail: h.atGmail(account.Email, m.ProviderID)}
+		Gmail: h.atGmail(account.Email, m.ProviderID), Drafts: ruledraft.Actions}
+	if page.OwnLabels, err = h.ownLabels(ctx, account.Email); err != nil {
+		return nil, err
+	}
 	if page.History, err = texts.NewHistory(ctx, h.app, m); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/backtest"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/postroom-go/postroom/rules/rulestore"
 )
@@ -143,14 +144,7 @@ func (h *Handler) differences(ctx context.Context, before, after int64) (lines [
 		return nil, err
 	}
 	list = v.List
-	for _, d := range rulesfile.Differences(old, list) {
-		lines = append(lines, differenceLine{Text: d.Name})
-		for line := range strings.Lines(d.String()) {
-			line = strings.TrimRight(line, "\n")
-			lines = append(lines, differenceLine{signs[line[:min(1, len(line))]], line})
-		}
-	}
-	return lines, nil
+	return linesOf(rulesfile.Differences(old, list)), nil
 }
 
 // signs are the classes of lines that begin so.
@@ -165,6 +159,9 @@ type editorPage struct {
 	Checked bool     // it was checked, and has no fault
 	Notes   []string // what is odd about it
 	Rules   int
+
+	Lines []differenceLine // what it changes
+	Tried *backtest.Report // what it would have done; nil if nothing changes, or it took too long
 }
 
 func (h *Handler) editor(ctx context.Context, u *url.URL) (*view, error) {
@@ -176,7 +173,11 @@ func (h *Handler) editor(ctx context.Context, u *url.URL) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return editorView(&editorPage{Text: text, Seen: textHash(text), Mailbox: account.Email}), nil
+	page := &editorPage{Text: text, Seen: textHash(text), Mailbox: account.Email}
+	if query := u.Query(); query.Get("like") != "" {
+		err = h.draft(ctx, page, account, query)
+	}
+	return editorView(page), err
 }
 
 func editorView(page *editorPage) *view {
@@ -217,9 +218,9 @@ func (h *Handler) edit(w http.ResponseWriter, r *http.Request) {
 		}
 		page.Fault, status = err.Error(), http.StatusConflict
 	default:
-		page.Checked, page.Rules = true, len(file.Rules)
-		for _, w := range file.Warnings {
-			page.Notes = append(page.Notes, w.String())
+		if err = h.checked(ctx, page, account, before, file); err != nil {
+			h.failed(w, r, err)
+			return
 		}
 	}
 	h.page(w, r, &url.URL{Path: r.URL.Path}, status, editorView(page))

@@ -1,0 +1,47 @@
+package ruledraft_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/rules"
+)
+
+func from(email string) *postroom.Message {
+	return &postroom.Message{From: postroom.Address{Email: email}}
+}
+
+func TestADraftIsAboutItsSender(t *testing.T) {
+	order := ruledraft.Order{Action: postroom.Move, Label: " Shops ", Decided: true, Before: 20}
+	rule, err := ruledraft.Of(from("Ada@Example.org"), order, nil)
+	require.NoError(t, err)
+	require.Equal(t, "Move mail of ada@example.org", rule.Name)
+	require.Equal(t, rules.Condition{Type: rules.SenderEmail, Value: "ada@example.org"}, rule.Condition)
+	require.Equal(t, postroom.Parameters{postroom.ParamLabel: "Shops"}, rule.Parameters)
+	require.Equal(t, 19, rule.Priority, "it goes before the rule that decides now")
+
+	second, err := ruledraft.Of(from("ada@example.org"), order, []rules.Rule{rule})
+	require.NoError(t, err)
+	require.Equal(t, "Move mail of ada@example.org (2)", second.Name, "it replaces no other rule")
+
+	order = ruledraft.Order{Action: postroom.Archive}
+	plain, err := ruledraft.Of(from("ada@example.org"), order, nil)
+	require.NoError(t, err)
+	require.Equal(t, rules.DefaultPriority, plain.Priority)
+}
+
+// A sender writes what is in From: it makes no rule about other senders, and none that deletes.
+func TestADraftIsRefused(t *testing.T) {
+	for _, email := range []string{"*@example.org", "", "nobody", "a b@example.org", "<a@example.org"} {
+		_, err := ruledraft.Of(from(email), ruledraft.Order{Action: postroom.Archive}, nil)
+		require.ErrorAs(t, err, new(usage.Error), email)
+	}
+	for _, order := range []ruledraft.Order{{Action: postroom.Delete}, {}, {Action: postroom.Move, Label: " "}} {
+		_, err := ruledraft.Of(from("ada@example.org"), order, nil)
+		require.ErrorAs(t, err, new(usage.Error), order)
+	}
+}
