@@ -51,6 +51,7 @@ func TestRulesAreSteered(t *testing.T) {
 			t.value = "# mine\nrules:\n  - {name: Only, condition: {type: subject_regex, value: ada}, action: star}\n"; })()`)
 		browsertest.Eval[any](b, `document.querySelector("[value=check]").click()`)
 		b.Until(`document.querySelector("#check .done")?.textContent.includes("one rule")`)
+		require.Contains(t, browsertest.Eval[string](b, `document.querySelector("#check .difference").innerText`), "name: Only")
 		browsertest.Eval[any](b, `document.querySelector("[value=save]").click()`)
 		b.Until(`location.search.includes("done=save-rules") && document.querySelector(".done")?.textContent.includes("saved")`)
 		require.Len(t, w.rules(), 1)
