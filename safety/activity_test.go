@@ -82,6 +82,20 @@ func TestWhatFailedIsReadByItsIndex(t *testing.T) {
 	require.Contains(t, rows[0].Detail, "actions_ended (account_id=? AND ended_at>? AND ended_at<?)")
 }
 
+// What was done about the mail of a sender is read without all else that was done.
+func TestTheActionsOfASenderAreReadByItsIndex(t *testing.T) {
+	db := dbtest.SQLite(t)
+	newDesk(t, db, nil)
+	query, args, err := Filter{Sender: "nobody@example.org", Limit: 51}.build(listActions)
+	require.NoError(t, err)
+	var rows []struct {
+		ID, Parent, NotUsed int
+		Detail              string
+	}
+	require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &rows, "EXPLAIN QUERY PLAN "+query, args...))
+	require.Contains(t, rows[0].Detail, "decisions_sender (sender=?)")
+}
+
 // executes carries a queued action out.
 func (d *desk) executes(id string) {
 	_, err := d.start(id, "job-1")
