@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/rules"
 )
 
-// Actions are what a draft may do: each can be taken back.
+// Actions are what a draft may do: each can be taken back. None keeps all other rules, and models, from such mail.
 var Actions = []postroom.ActionType{
-	postroom.Archive, postroom.ApplyLabel, postroom.Move, postroom.MarkRead, postroom.Star,
+	postroom.Archive, postroom.ApplyLabel, postroom.Move, postroom.MarkRead, postroom.Star, postroom.None,
 }
 
 // An Order says what a rule is to do with mail like a message.
@@ -24,25 +26,51 @@ type Order struct {
 	Decided bool   // there is such a rule
 }
 
-// Of returns a rule about the mail of the message's sender, with a name that none of the rules has. An order that a
-// draft cannot follow is a [usage.Error].
+// Of returns a rule about the mail of the message's list, or else of its sender, with a name that none of the rules has.
+// If the sender of the message is verified, the rule is about such mail alone. An order that a draft cannot follow is a
+// [usage.Error].
 func Of(m *postroom.Message, o Order, among []rules.Rule) (rules.Rule, error) {
-	sender := strings.ToLower(m.From.Email)
-	if rules.DomainOf(sender) == "" || strings.ContainsAny(sender, "*<> ") {
-		// A sender writes what stands there: *@example.com would be all of a domain.
-		return rules.Rule{}, usage.Errorf("The message has no sender whose mail a rule could be about: write one yourself.")
+	about, err := source(m)
+	if err != nil {
+		return rules.Rule{}, err
 	}
 	what, params, err := o.does()
 	if err != nil {
 		return rules.Rule{}, err
 	}
-	rule := rules.NewRule(freeName(cut(what+" mail of "+sender), among),
-		rules.Condition{Type: rules.SenderEmail, Value: sender}, o.Action, params)
+	verified, err := rules.Compile(rules.Condition{Type: rules.Authenticated})
+	if err != nil {
+		return rules.Rule{}, err
+	}
+	rule := rules.NewRule(freeName(cut(what+" mail of "+about.Value), among), about, o.Action, params)
+	if verified.Match(m, time.Now()) {
+		rule.Authentication = rules.AuthenticationRequired
+	}
 	if o.Decided {
 		rule.Priority = max(o.Before-1, -rules.MaxPriority)
 	}
 	return rule, nil
 }
+
+// source is the condition that mail is like the message: of its list, or else of its sender.
+func source(m *postroom.Message) (rules.Condition, error) {
+	header := make(mime.Header, len(m.Headers))
+	for i, h := range m.Headers {
+		header[i] = mime.Field{Name: h.Name, Value: h.Value}
+	}
+	if id := strings.ToLower(header.List().ID); id != "" && !strings.ContainsAny(id, wild) {
+		return rules.Condition{Type: rules.ListID, Value: id}, nil
+	}
+	sender := strings.ToLower(m.From.Email)
+	if rules.DomainOf(sender) == "" || strings.ContainsAny(sender, wild) {
+		return rules.Condition{}, usage.Errorf(
+			"The message has no sender whose mail a rule could be about: write one yourself.")
+	}
+	return rules.Condition{Type: rules.SenderEmail, Value: sender}, nil
+}
+
+// wild is what no address has: a sender writes what stands there, and *@example.com would be all of a domain.
+const wild = "*<> "
 
 // does describes the action, with its parameters.
 func (o Order) does() (what string, params postroom.Parameters, err error) {
@@ -54,6 +82,8 @@ func (o Order) does() (what string, params postroom.Parameters, err error) {
 		return "Mark as read", nil, nil
 	case postroom.Star:
 		return "Star", nil, nil
+	case postroom.None:
+		return "Leave alone", nil, nil
 	case postroom.ApplyLabel, postroom.Move:
 		if label == "" {
 			return "", nil, usage.Errorf("Name the label that such mail is to get.")

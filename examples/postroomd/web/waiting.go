@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/safety"
@@ -45,6 +46,7 @@ type requestPage struct {
 	Gmail  string                // where Gmail shows the message; empty if it does not
 	Others []postroom.ActionType // what may be done instead
 	Labels []postroom.Label      // for what is done instead
+	Always *ruleLike             // a rule that always does this; nil if none is drafted
 }
 
 func (h *Handler) request(ctx context.Context, r *http.Request) (*view, error) {
@@ -59,8 +61,34 @@ func (h *Handler) request(ctx context.Context, r *http.Request) (*view, error) {
 			return nil, err
 		}
 		page.Others = h.app.InsteadKinds()
+		if page.Always, err = h.always(ctx, page); err != nil {
+			return nil, err
+		}
 	}
 	return &view{name: "request", title: "May it " + v.Would + "?", data: page}, nil
+}
+
+// A ruleLike is what a rule drafted from the message of a request would do.
+type ruleLike struct {
+	Action postroom.ActionType
+	Label  string
+}
+
+// always returns the rule that does to all such mail what a request asks for; nil if a draft cannot.
+func (h *Handler) always(ctx context.Context, page *requestPage) (*ruleLike, error) {
+	action, err := h.app.Ledger.Action(ctx, page.ID)
+	if err != nil || !slices.Contains(ruledraft.Actions, action.Type) {
+		return nil, err
+	}
+	like := &ruleLike{Action: action.Type}
+	if id, labeled := action.Parameters.Text(postroom.ParamLabel); labeled {
+		i := slices.IndexFunc(page.Labels, func(l postroom.Label) bool { return l.ID == id })
+		if i < 0 {
+			return nil, nil //nolint:nilnil // documented
+		}
+		like.Label = page.Labels[i].Name
+	}
+	return like, nil
 }
 
 // atGmail is the address at which Gmail shows a message of a mailbox; empty in a demo.

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -20,6 +22,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -220,4 +223,29 @@ func TestWhatIsExpiredOrAltered(t *testing.T) {
 	asked, err := w.Ledger.ApprovalsOf(t.Context(), list[1].Action.ID)
 	require.NoError(t, err)
 	require.Len(t, asked, 2)
+}
+
+// What is asked again and again becomes a rule, or is never asked again, in two clicks; the request still waits.
+func TestARequestBecomesARule(t *testing.T) {
+	w := newAskingWorld(t)
+	waits := w.waiting(safety.Filter{Types: []postroom.ActionType{postroom.Archive}})
+	b := browsertest.Browse(t)
+	for i, click := range []string{"always do this…", "never: leave it alone…"} {
+		before := len(w.rules())
+		b.Size([]int64{1280, 390}[i], 844)
+		b.Open(w.url + "waiting/" + waits[0].Action.ID)
+		require.Empty(t, browsertest.Eval[[]string](b, browsertest.Crooked))
+		browsertest.Eval[any](b, `[...document.querySelectorAll("#rules-like a")].find(a => a.innerText == "`+click+`").click()`)
+		b.Until(`!!document.querySelector("#check .difference") && ` + ready)
+		browsertest.Eval[any](b, `document.querySelector("[value=save]").click()`)
+		b.Until(`location.search.includes("done=save-rules")`)
+		require.Len(t, w.rules(), before+1)
+		require.True(t, slices.ContainsFunc(w.rules(), func(r rules.Rule) bool {
+			return r.Action == []postroom.ActionType{postroom.Archive, postroom.None}[i] && strings.Contains(r.Name, " mail of ")
+		}))
+		require.Equal(t, postroom.ActionPendingApproval, w.state(waits[0].Action.ID))
+	}
+	seer := w.as(access.Person{Name: "bob@example.org", Role: access.Approve})
+	require.NotContains(t, seer.get("waiting/"+waits[0].Action.ID).body, "always do this")
+	b.Quiet()
 }
