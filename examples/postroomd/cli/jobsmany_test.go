@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +20,7 @@ func TestManyJobsAreAskedAbout(t *testing.T) {
 	accountID, err := h.OpenConfiguredAccount(t.Context())
 	require.NoError(t, err)
 	for n := range 3 {
-		_, err := h.Queue.Enqueue(t.Context(), gmail.NewIngestJob(accountID, fmt.Sprint(n)))
+		_, err := h.Queue.Enqueue(t.Context(), gmail.NewIngestJob(accountID, strconv.Itoa(n)))
 		require.NoError(t, err)
 	}
 	states := func() map[queue.State]int {
