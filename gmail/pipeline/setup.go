@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/aging"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -130,10 +131,24 @@ func (s *setup) rules(ctx context.Context) (*rulesfile.File, error) {
 	return s.cfg.Rules(ctx, s.account)
 }
 
-// letStored opens the gate for an account whose stored rules stay, if there are any or the host has said so.
+// letStored opens the gate for an account whose stored rules stay, if there are any or the host has said so. A host that
+// says so of an account without rules wants none.
 func (s *setup) letStored(ctx context.Context) error {
-	if s.cfg.Rules == nil && s.gate.holds(ctx, s.account.ID) {
-		return nil
+	if s.cfg.Rules == nil {
+		if s.gate.holds(ctx, s.account.ID) {
+			return nil
+		}
+		return s.letDecide(ctx, s.account.ID)
+	}
+	stored, err := s.Rules.Stored(ctx, s.account.ID)
+	if err == nil && !stored {
+		err = s.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+			_, err := s.Rules.Import(ctx, tx, s.account.ID, []rules.Rule{})
+			return err
+		})
+	}
+	if err != nil {
+		return err
 	}
 	return s.letDecide(ctx, s.account.ID)
 }
