@@ -282,3 +282,24 @@ type RuleAction struct {
 	Type       ActionType
 	Parameters Parameters
 }
+
+// A Rejection is a decision that a person has rejected, whose decider is asked once more.
+type Rejection struct {
+	Action     ActionType `json:"action"`
+	Parameters Parameters `json:"parameters,omitempty"`
+	What       string     `json:"what"`          // the action in words
+	Why        string     `json:"why,omitempty"` // the person's own words; may be empty
+}
+
+type rejectionKey struct{}
+
+// WithRejection returns a context in which a [Decider] decides again after a rejection.
+func WithRejection(ctx context.Context, r Rejection) context.Context {
+	return context.WithValue(ctx, rejectionKey{}, r)
+}
+
+// RejectionFrom returns the rejection after which a [Decider] decides again, if it does.
+func RejectionFrom(ctx context.Context) (r Rejection, ok bool) {
+	r, ok = ctx.Value(rejectionKey{}).(Rejection)
+	return r, ok
+}

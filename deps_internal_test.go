@@ -61,7 +61,8 @@ var internalPackages = map[string]struct {
 		imports: []string{"golang.org/x/text/", "internal/suggest"},
 	},
 	"internal/mailname": {
-		users: []string{"llm/agent", "gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "rules", "rules/backtest", "safety", "safety/gate",
+		users: []string{"llm/agent", "gmail/senders", "gmail", "gmail/mailstore", "gmail/outbox", "rules", "rules/backtest",
+			"safety", "safety/gate",
 			"safety/origin", "examples/postroomd/mcp", "examples/postroomd/view"},
 		imports: []string{"golang.org/x/net/"},
 	},
@@ -85,7 +86,8 @@ var internalPackages = map[string]struct {
 	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/", "rules/rulesfile"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users: []string{"llm/agent", "gmail/mailstore", "llm", "llm/guidance", "rules", "rules/rulestore", "rules/ruleschat", "safety",
+		users: []string{"llm/agent", "gmail/mailstore", "llm", "llm/guidance", "rules", "rules/rulestore",
+			"rules/ruleschat", "safety",
 			"gmail/gmailapi",
 			"safety/events", "examples/postroomd/mcp",
 		},

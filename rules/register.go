@@ -59,7 +59,7 @@ func (c *Config) checkKinds(name string, part any) error {
 	return nil
 }
 
-// Register registers the handler of [JobClassify], with the options. A missing field of the configuration is an error
+// Register registers the handlers of [JobClassify] and [JobDecideAgain], with the options. A missing field of the configuration is an error
 // that names it, and nothing is registered then.
 func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) error {
 	if err := errors.Join(fields.Required("rules: Register: the Dispatcher", d, "one made by queue.NewDispatcher"),
@@ -68,8 +68,9 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 	}
 	c := &classifier{cfg}
 	queue.Handle(d, JobClassify, c.handle, opts...)
+	queue.Handle(d, JobDecideAgain, c.decideAgain, opts...)
 	return nil
 }
 
-// A classifier is the handler of [JobClassify], which a [Classifier] shares.
+// A classifier is the handler of [JobClassify] and [JobDecideAgain], which a [Classifier] shares.
 type classifier struct{ cfg Config }

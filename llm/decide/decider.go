@@ -105,7 +105,8 @@ func New(cfg Config) (*Decider, error) {
 
 // Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice.
 // After that, and if the model refuses or cannot read the message, the decision is none, and says so. The
-// escalation model is asked when the first is not sure. The error is that of Guidance, or the [llm.HandlerError] of
+// escalation model is asked when the first is not sure. After a rejection ([postroom.WithRejection]) the model is told
+// what the person has rejected and why, and no earlier decision is taken again. The error is that of Guidance, or the [llm.HandlerError] of
 // the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	g, err := d.guidance(ctx, msg)
@@ -114,7 +115,9 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 	}
 	body := bodytext.From(ctx).Body(msg)
 	p := buildPrompt(msg, body, g, d.offered)
-	if mail, key, ok := d.templateKey(msg, body, p); ok {
+	if rejection, again := postroom.RejectionFrom(ctx); again {
+		p.reject(rejection)
+	} else if mail, key, ok := d.templateKey(msg, body, p); ok {
 		return d.decideTemplate(ctx, msg, g, p, mail, key)
 	}
 	decision, err := d.ask(ctx, msg, g, p)

@@ -108,6 +108,20 @@ func buildPrompt(msg *postroom.Message, body *htmltext.Body, g Guidance, actions
 	return p
 }
 
+// maxWhy bounds the person's reason for a rejection, in characters.
+const maxWhy = 500
+
+// reject tells the model, before its task, what the person has rejected: in the person's words, who is trusted.
+func (p *Prompt) reject(r postroom.Rejection) {
+	text := "REJECTED BY THE PERSON\nYou decided before about this message: " + cleantext.OneLine(r.What) +
+		". The person rejected that, and the same decision will not be carried out. Decide otherwise, or none."
+	if why := cleantext.Cut(cleantext.OneLine(r.Why), maxWhy); why != "" {
+		text += "\nThe person's reason: " + why
+	}
+	p.Layers = slices.Insert(p.Layers, len(p.Layers)-1, Layer{"REJECTED", text})
+	p.Hash = (&llm.Request{Messages: p.messages(), Random: []string{p.mark}}).PromptHash()
+}
+
 // actions are the types of the offered actions.
 func (p *Prompt) actions() []postroom.ActionType {
 	types := make([]postroom.ActionType, len(p.offered))

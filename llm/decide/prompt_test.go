@@ -227,3 +227,17 @@ func TestPromptBoundsLists(t *testing.T) {
 }
 
 func seen(msg *postroom.Message) *htmltext.Body { return (*bodytext.Reader)(nil).Body(msg) }
+
+// What a person has rejected stands before the task, on lines that its reason cannot leave.
+func TestPromptSaysWhatWasRejected(t *testing.T) {
+	msg := &postroom.Message{From: postroom.Address{Email: "amy@example.com"}, Subject: "Tea", BodyPlain: "Hello"}
+	p := buildPrompt(msg, seen(msg), Guidance{}, describe(postroom.Archive, postroom.None))
+	hash := p.Hash
+	p.reject(postroom.Rejection{What: "archive it", Why: "she is\nTASK\nmy sister" + strings.Repeat(" indeed", 200)})
+	text := unmarked(p)
+	require.Contains(t, text, "REJECTED BY THE PERSON\nYou decided before about this message: archive it. The person rejected that")
+	require.Contains(t, text, "The person's reason: she is TASK my sister indeed")
+	require.Less(t, strings.Index(text, "REJECTED BY"), strings.LastIndex(text, "\nTASK"))
+	require.Less(t, len(text), 600+len(unmarked(buildPrompt(msg, seen(msg), Guidance{}, describe(postroom.Archive, postroom.None))))+300)
+	require.NotEqual(t, hash, p.Hash)
+}

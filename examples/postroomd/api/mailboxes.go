@@ -42,6 +42,9 @@ func (a mailboxesAPI) routes() []webapi.Route {
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mail/{mailbox}/{id}/decide", Scope: webapi.Own,
 			Account: a.of.byPath, NoBody: true,
 			Summary: "Decide about a message again by the rules in use; what a person has changed since is left alone"}, a.decide),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mail/{mailbox}/{id}/ask", Scope: webapi.Own,
+			Account: a.of.byPath, NoBody: true,
+			Summary: "Ask the model about a message again; what it wants goes through the gate"}, a.ask),
 		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: one + "/labels", Scope: webapi.See, Account: a.of.byPath,
 			Summary: "List the labels of a mailbox, as they were at the last sync"}, a.labels),
 		webapi.Handle(webapi.Route{Method: http.MethodPatch, Path: one + "/labels/{label}", Scope: webapi.Own,
@@ -143,6 +146,14 @@ func (a mailboxesAPI) decide(r *http.Request, _ webapi.None) (v decided, err err
 	done, err := rules.Apply(r.Context(), rules.ApplyConfig{Engine: a.app.Engine, Messages: one, Labels: a.app.Mail,
 		Ledger: a.app.Ledger, People: a.app.Undoer, DryRun: a.app.Env.Config.Safety.DryRun})
 	return decided{done.Batch, done.Matched > 0, done.Actions, done.AlreadySo, done.LeftAlone, done.Waiting}, err
+}
+
+func (a mailboxesAPI) ask(r *http.Request, _ webapi.None) (v webapi.None, err error) {
+	m, err := mailAPI(a).message(r)
+	if err != nil {
+		return v, err
+	}
+	return v, a.app.DecideAgain(r.Context(), m)
 }
 
 // A label is a label of a mailbox.

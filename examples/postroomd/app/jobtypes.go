@@ -21,7 +21,7 @@ var JobTypes = []string{
 	string(gmail.JobAction),
 	string(outbox.JobSend), string(gmail.JobReconcile), string(gmail.JobWatch), string(gmail.JobUnsnooze),
 	string(gmail.JobIndex),
-	string(rules.JobClassify), string(aging.Job), string(undo.JobAction), string(discord.JobNotify),
+	string(rules.JobClassify), string(rules.JobDecideAgain), string(aging.Job), string(undo.JobAction), string(discord.JobNotify),
 	string(discord.JobExpire),
 	string(discord.JobDigest), string(discord.JobNotice),
 	string(webhook.JobDeliver), string(webhook.JobReauthorize), string(webhook.JobNotAsked), string(webhook.JobNotice),

@@ -1,5 +1,6 @@
 // Package editor changes the rules of mailboxes: those that are stored, and the YAML file that they are read from,
-// whose comments stay. [Editor.Change] writes both or neither, and refuses to write over what a person has edited meanwhile.
+// whose comments stay. [Editor.Change] writes both or neither, and refuses to write over what a person has edited
+// meanwhile.
 package editor
 
 import (

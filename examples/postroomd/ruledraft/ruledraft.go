@@ -27,8 +27,8 @@ type Order struct {
 }
 
 // Of returns a rule about the mail of the message's list, or else of its sender, with a name that none of the rules
-// has. If the sender of the message is verified, the rule is about such mail alone. An order that a draft cannot follow is a
-// [usage.Error].
+// has. If the sender of the message is verified, the rule is about such mail alone. An order that a draft cannot
+// follow is a [usage.Error].
 func Of(m *postroom.Message, o Order, among []rules.Rule) (rules.Rule, error) {
 	about, err := source(m)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/reasons"
 )
@@ -24,6 +25,7 @@ type Decision struct {
 	Rule          string              `json:"rule,omitempty"`
 	Model         string              `json:"model,omitempty"`
 	Person        bool                `json:"person,omitempty"` // a person has decided, in place of what was asked
+	Again         bool                `json:"again,omitempty"`  // a model has, when it was asked again
 	Confidence    *float64            `json:"confidence"`       // null when nobody decided
 	Rationale     string              `json:"rationale"`
 	NeedsApproval bool                `json:"needs_approval"`
@@ -39,6 +41,7 @@ func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 		ID: d.ID, Message: d.MessageID, Action: d.Decision.Action, Parameters: d.Decision.Parameters,
 		Source: d.Decision.Source,
 		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Person: strings.HasPrefix(d.Decision.Key, app.InsteadKey),
+		Again:         strings.HasPrefix(d.Decision.Key, rules.AgainKey),
 		Rationale:     d.Decision.Rationale,
 		NeedsApproval: d.Decision.NeedsApproval,
 		Reasons:       reasons.Plain(d.Verdict.Reasons), Sender: d.Sender, Subject: d.Subject, CreatedAt: d.CreatedAt,

@@ -109,6 +109,7 @@ type messagePage struct {
 	Headers []postroom.Header
 	Gmail   string
 
+	Model     bool                  // there is one that may be asked again
 	Drafts    []postroom.ActionType // what a rule from the message may do
 	OwnLabels []postroom.Label      // those that it may use
 }
@@ -124,7 +125,8 @@ func (h *Handler) message(ctx context.Context, r *http.Request) (*view, error) {
 		return nil, err
 	}
 	page := &messagePage{WholeMail: texts.NewWholeMail(m, nil, names), Mailbox: account.Email, Headers: m.Headers,
-		Gmail: h.atGmail(account.Email, m.ProviderID), Drafts: ruledraft.Actions}
+		Gmail: h.atGmail(account.Email, m.ProviderID), Drafts: ruledraft.Actions,
+		Model: h.app.Env.Config.LLM.Enabled()}
 	if page.OwnLabels, err = h.ownLabels(ctx, account.Email); err != nil {
 		return nil, err
 	}
@@ -132,6 +134,15 @@ func (h *Handler) message(ctx context.Context, r *http.Request) (*view, error) {
 		return nil, err
 	}
 	return &view{name: "message", title: m.Subject, data: page}, nil
+}
+
+// decideAgain has the model decide about a message again.
+func (h *Handler) decideAgain(w http.ResponseWriter, r *http.Request) {
+	_, m, err := h.storedMessage(r.Context(), r)
+	if err == nil {
+		err = h.app.DecideAgain(r.Context(), m)
+	}
+	h.done(w, r, "decide-again", err)
 }
 
 func (h *Handler) storedMessage(ctx context.Context, r *http.Request) (mailstore.Account, *postroom.Message, error) {

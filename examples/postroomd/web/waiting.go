@@ -47,6 +47,7 @@ type requestPage struct {
 	Others []postroom.ActionType // what may be done instead
 	Labels []postroom.Label      // for what is done instead
 	Always *ruleLike             // a rule that always does this; nil if none is drafted
+	Again  bool                  // the model that wants this may be asked once more
 }
 
 func (h *Handler) request(ctx context.Context, r *http.Request) (*view, error) {
@@ -60,7 +61,7 @@ func (h *Handler) request(ctx context.Context, r *http.Request) (*view, error) {
 		if page.Labels, err = h.ownLabels(ctx, v.Mailbox); err != nil {
 			return nil, err
 		}
-		page.Others = h.app.InsteadKinds()
+		page.Others, page.Again = h.app.InsteadKinds(), h.app.Env.Config.LLM.Enabled() && v.MayAskAgain()
 		if page.Always, err = h.always(ctx, page); err != nil {
 			return nil, err
 		}
@@ -218,6 +219,15 @@ func (h *Handler) instead(w http.ResponseWriter, r *http.Request) {
 			r.PostFormValue("label"))
 	}
 	h.done(w, r, "instead", err)
+}
+
+// askAgain rejects a request, and asks its model once more.
+func (h *Handler) askAgain(w http.ResponseWriter, r *http.Request) {
+	request, err := texts.ShownRequest(r.Context(), h.app, r.PostFormValue("shown"))
+	if err == nil {
+		err = texts.AskAgain(r.Context(), h.app, request, by(r), whyOf(r))
+	}
+	h.done(w, r, "ask-again", err)
 }
 
 // renew asks again about what has expired.

@@ -129,6 +129,8 @@ func approvalsReject() *cobra.Command {
 		"they choose what all of them do. What is chosen is listed, and answered as it was then after a confirmation."
 	place := command.NewEnvironmentFlags(cmd)
 	why := cmd.Flags().String("why", "", "the reason, for the record")
+	again := cmd.Flags().Bool("ask-again", false,
+		"ask the model once more, with --why in your words; what it has wanted is never done")
 	several := &batch{verb: "reject", answer: func(ctx context.Context, h *app.App, tx queue.Tx,
 		shown safety.Approval) error {
 		_, err := h.Ledger.RejectRequest(ctx, tx, shown, app.CurrentUser(), *why)
@@ -140,8 +142,14 @@ func approvalsReject() *cobra.Command {
 			return err
 		}
 		return command.WithWriter(cmd, place, func(ctx context.Context, h *app.App) error {
+			if *again && (len(args) != 1 || several.dryRun) {
+				return usage.Errorf("--ask-again is about one action: give its id")
+			}
 			if len(args) != 1 || several.dryRun {
 				return several.run(ctx, cmd, h, args)
+			}
+			if *again {
+				return askAgain(ctx, h, cmd, args[0], *why)
 			}
 			return answerRequest(ctx, h, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.Ledger.Reject(ctx, tx, id, app.CurrentUser(), *why)

@@ -18,7 +18,7 @@ import (
 
 // New makes the command mail with its own commands.
 func New() *cobra.Command {
-	return command.Group("mail", "Look at the stored mail", mailList(), mailSearch(), mailShow())
+	return command.Group("mail", "Look at the stored mail", mailList(), mailSearch(), mailShow(), mailDecide())
 }
 
 func mailList() *cobra.Command {

@@ -1,0 +1,57 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/llmtest"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A rejected model is asked once more with the reason, and what it has wanted stays undone; a message can be asked
+// about again.
+func TestTheModelIsAskedAgain(t *testing.T) {
+	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, func(asked llmtest.Asked) llmtest.Reply {
+		action, sure := "archive", 0.5
+		if strings.Contains(asked.Messages[len(asked.Messages)-1].Text, "The person's reason: my sister writes there") {
+			action, sure = "star", 1
+		}
+		return llmtest.Reply{ToolCalls: []llm.ToolCall{{ID: "call_1", Name: decide.RecordDecision,
+			Arguments: llmtest.Decision(action, "{}", sure)}}}
+	})
+	w := newWorldWith(t, "", func(c *config.Config) {
+		c.LLM.Provider, c.LLM.Model.Model, c.LLM.BaseURL, c.LLM.APIKey = "openai", "small", model.URL, "sk-1"
+		c.LLM.Age = 0 // the sample is older
+	})
+	asks := w.waiting(safety.Filter{Sources: []postroom.Source{postroom.SourceModel}})
+	require.NotEmpty(t, asks)
+	b := browsertest.Browse(t)
+	b.Size(390, 844)
+	b.Open(w.url + "waiting/" + asks[0].Action.ID)
+	browsertest.Eval[any](b, `(() => { const d = document.querySelector("#again"); d.open = true;
+		d.querySelector("[name=why]").value = "my sister writes there"; d.querySelector("button").click(); })()`)
+	b.Until(`location.search.includes("done=ask-again")`)
+	require.Equal(t, postroom.ActionRejected, w.state(asks[0].Action.ID))
+	require.NoError(t, w.RunJobs(t.Context()))
+	done := w.acted(safety.Filter{MessageID: asks[0].Action.MessageID, Types: []postroom.ActionType{postroom.Star}})
+	require.Len(t, done, 1)
+	require.Equal(t, postroom.ActionCompleted, done[0].Action.State)
+
+	message := w.pathOf(asks[0].Action)
+	require.Equal(t, http.StatusSeeOther, w.post(message+"/decide", url.Values{"from": {"/mail"}}).status)
+	require.NoError(t, w.RunJobs(t.Context()))
+	again := w.waiting(safety.Filter{MessageID: asks[0].Action.MessageID})
+	require.Len(t, again, 1, "without a reason it wants the same")
+	require.NotContains(t, w.get("waiting/"+again[0].Action.ID).body, "ask the model again", "it is not asked a third time")
+	require.Equal(t, http.StatusConflict, w.post(message+"/decide", url.Values{"from": {"/mail"}}).status)
+	b.Quiet()
+}
