@@ -209,7 +209,7 @@ func (c Condition) predicateString() string {
 	parts = append(parts, c.qualities()...)
 	for _, v := range []string{c.Value, c.Pattern} {
 		if v != "" {
-			parts = append(parts, strconv.Quote(v))
+			parts = append(parts, quote(v))
 		}
 	}
 	if len(c.Values) > 0 {
@@ -241,12 +241,15 @@ func (c Condition) qualities() []string {
 	return parts
 }
 
+// quote shows a value with its backslashes as they were written, so that a regular expression stays readable.
+func quote(v string) string { return strings.ReplaceAll(strconv.Quote(v), `\\`, `\`) }
+
 // listedValues shows the first of many values.
 func listedValues(values []string) string {
 	const shown = 3
 	quoted := make([]string, 0, shown)
 	for _, v := range values[:min(len(values), shown)] {
-		quoted = append(quoted, strconv.Quote(v))
+		quoted = append(quoted, quote(v))
 	}
 	if more := len(values) - shown; more > 0 {
 		return fmt.Sprintf("%s or %d more", strings.Join(quoted, ", "), more)

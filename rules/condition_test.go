@@ -238,6 +238,8 @@ func TestConditionReadsLikeASentence(t *testing.T) {
 	c := rules.AllOf(rulestest.Predicate(rules.SenderDomain, "x.example"),
 		rules.AnyOf(rulestest.Header("List-Id", "dev"), rules.NoneOf(rulestest.Predicate(rules.HasAttachment, ""))))
 	require.Equal(t, `sender_domain "x.example" and (header_match List-Id "dev" or not has_attachment)`, c.String())
+	require.Equal(t, `subject_regex "\bcodes?\b"`, rulestest.Predicate(rules.SubjectRegex, `\bcodes?\b`).String(),
+		"a regular expression is shown as it was written")
 	require.Equal(t, `not (has_attachment and to "a@b.example")`,
 		rules.NoneOf(rules.AllOf(rulestest.Predicate(rules.HasAttachment, ""),
 			rulestest.Predicate(rules.To, "a@b.example"))).String())
