@@ -112,3 +112,17 @@ func TestActionsAreListedByPages(t *testing.T) {
 	require.Contains(t, w.get("actions?sender=nobody@example.org").body, "Nothing matches")
 	require.Equal(t, http.StatusConflict, w.get("actions?window=soon").status)
 }
+
+// Rows with a button and rows without one have the same columns.
+func TestTheColumnsOfListsLineUp(t *testing.T) {
+	w := newWorldBy(t, "", "archive")
+	b := browsertest.Browse(t)
+	for _, path := range []string{"actions", "rules", "waiting", "mail"} {
+		b.Open(w.url + path)
+		for _, cell := range []string{"row.children[1]", "row.lastElementChild"} {
+			lefts := browsertest.Eval[[]int](b, `[...new Set([...document.querySelectorAll(".list > li")].map((row) =>
+				Math.round(`+cell+`.getBoundingClientRect().left)))]`)
+			require.Len(t, lefts, 1, "%s, %s", path, cell)
+		}
+	}
+}
