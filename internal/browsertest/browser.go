@@ -3,8 +3,6 @@ package browsertest
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -144,19 +142,6 @@ func (b *Browser) Quiet() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	require.Empty(b, b.problems)
-}
-
-// Picture writes what is to be seen into the folder that POSTROOM_TEST_PICTURES names, for people to look at.
-func (b *Browser) Picture(name string) {
-	b.Helper()
-	folder := os.Getenv("POSTROOM_TEST_PICTURES")
-	if folder == "" {
-		return
-	}
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	require.NoError(b, err)
-	//nolint:gosec // the folder is that of who runs the test
-	require.NoError(b, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
 }
 
 // Pale is an expression that lists the text in the page whose contrast with its ground is less than 4.5.
