@@ -30,7 +30,7 @@ type Action struct {
 	State      string    `json:"state"`
 	By         string    `json:"by"              jsonschema:"the rule that decided, or what else did"`
 	Why        string    `json:"why"`
-	Confidence float64   `json:"confidence"`
+	Confidence *float64  `json:"confidence"      jsonschema:"null when nobody decided"`
 	Sender     string    `json:"sender"`
 	Subject    string    `json:"subject"`
 	DecidedAt  time.Time `json:"decided_at"`
@@ -219,9 +219,9 @@ func (s *server) newActions(ctx context.Context, c *call, entries []safety.Entry
 		d := e.Decision.Decision
 		return Action{ID: e.Action.ID, Mailbox: view.EmailOf(accounts, e.Action.AccountID),
 			Action: app.Describe(e.Action, names), State: e.Action.State.Words(), By: view.DecidedBy(d),
-			Why: oneLine(d.Rationale, longestShort), Confidence: d.Confidence, Sender: e.Decision.Sender,
-			Subject: oneLine(e.Decision.Subject, longestLine), DecidedAt: e.Decision.CreatedAt,
-			Error: oneLine(e.Action.Error, longestShort)}
+			Why: oneLine(d.Rationale, longestShort), Confidence: view.NewDecision(e.Decision, names).Confidence,
+			Sender: e.Decision.Sender, Subject: oneLine(e.Decision.Subject, longestLine),
+			DecidedAt: e.Decision.CreatedAt, Error: oneLine(e.Action.Error, longestShort)}
 	}), nil
 }
 

@@ -18,7 +18,7 @@ type Action struct {
 	Source     postroom.Source      `json:"source"`
 	Rule       string               `json:"rule,omitempty"`
 	Rationale  string               `json:"rationale"`
-	Confidence float64              `json:"confidence"`
+	Confidence *float64             `json:"confidence"` // null when nobody decided
 	Sender     string               `json:"sender"`
 	Subject    string               `json:"subject"`
 	CreatedAt  time.Time            `json:"created_at"`
@@ -34,7 +34,7 @@ func NewAction(e safety.Entry, name LabelName) Action {
 	a, d := e.Action, e.Decision
 	v := Action{
 		ID: a.ID, Action: a.Type, State: a.State, Error: a.Error, Source: d.Decision.Source, Rule: d.Decision.RuleName,
-		Rationale: d.Decision.Rationale, Confidence: d.Decision.Confidence, Sender: d.Sender, Subject: d.Subject,
+		Rationale: d.Decision.Rationale, Confidence: sureness(d.Decision), Sender: d.Sender, Subject: d.Subject,
 		CreatedAt: a.CreatedAt, ExecutedAt: a.ExecutedAt, Undoable: a.State == postroom.ActionCompleted &&
 			a.UndoHint.Undoable(),
 	}
@@ -60,4 +60,12 @@ func (a *api) labelNames(ctx context.Context) LabelName {
 		}
 		return labelID
 	}
+}
+
+// sureness is the confidence of who decided; nil when nobody did.
+func sureness(d postroom.Decision) *float64 {
+	if d.Source == postroom.SourceNone {
+		return nil
+	}
+	return &d.Confidence
 }

@@ -1,0 +1,185 @@
+package doors_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/rules"
+)
+
+var ofAnAction = []fact{
+	{name: "id", cli: "id", api: "id", mcp: "id"},
+	{name: "mailbox", api: "mailbox", mcp: "mailbox", page: "mailbox"},
+	{name: "what", cli: "action label", api: "kind decision.label", mcp: "action"},
+	{name: "what, in words", api: "did", page: "did"},
+	{name: "state", cli: "state", api: "state"},
+	{name: "by", cli: "rule|source", api: "decision.rule|decision.source", mcp: "by"},
+	{name: "by, in words", api: "by", page: "by"},
+	{name: "why", cli: "rationale", api: "decision.rationale", mcp: "why", page: "decision.rationale"},
+	{name: "confidence", cli: "confidence", api: "decision.confidence", mcp: "confidence"},
+	{name: "sender", cli: "sender", api: "sender", mcp: "sender", page: "sender"},
+	{name: "subject", cli: "subject", api: "subject", mcp: "subject", page: "subject"},
+	{name: "decided", cli: "created_at", api: "decision.created_at", mcp: "decided_at"},
+	{name: "error", cli: "error", api: "error", mcp: "error", page: "error"},
+}
+
+func TestAnActionIsTheSameAtEachDoor(t *testing.T) {
+	w := newWorld(t)
+	for _, action := range w.kinds() {
+		id := action.text("id")
+		said := answers{cli: action, api: w.get("/actions/" + id), mcp: w.call("action_show", object{"id": id}),
+			page: w.page("actions/" + id)}
+		said.agree(t, ofAnAction)
+		state := postroom.ActionState(action.text("state"))
+		require.Equal(t, state.Words(), said.mcp.text("state"))
+		require.Equal(t, action.text("undoable") == "true" && state == postroom.ActionCompleted,
+			said.api.text("can_undo") == "true")
+		if said.api.text("can_undo") == "true" {
+			require.Contains(t, said.page, "Take it back")
+		}
+	}
+}
+
+var ofADecision = []fact{
+	{name: "id", cli: "id", api: "id"},
+	{name: "message", cli: "message_id", api: "message_id"},
+	{name: "what", cli: "action label", api: "action label", mcp: "action"},
+	{name: "parameters", cli: "parameters", api: "parameters"},
+	{name: "source", cli: "source", api: "source"},
+	{name: "rule", cli: "rule", api: "rule", page: "rule"},
+	{name: "by", cli: "rule|source", api: "rule|source", mcp: "by"},
+	{name: "confidence", cli: "confidence", api: "confidence", mcp: "confidence"},
+	{name: "why", cli: "rationale", api: "rationale", mcp: "why", page: "rationale"},
+	{name: "asks", cli: "needs_approval", api: "needs_approval"},
+	{name: "why it asks", cli: "gate_reasons", api: "gate_reasons", mcp: "asks"},
+	{name: "sender", cli: "sender", api: "sender", mcp: "sender", page: "sender"},
+	{name: "subject", cli: "subject", api: "subject", mcp: "subject", page: "subject"},
+	{name: "decided", cli: "created_at", api: "created_at", mcp: "decided_at"},
+}
+
+func TestADecisionIsTheSameAtEachDoor(t *testing.T) {
+	w := newWorld(t)
+	for _, action := range w.kinds() {
+		id := w.get("/actions/" + action.text("id")).text("decision.id")
+		said := answers{cli: w.decisions[id], mcp: w.call("action_show", object{"id": action.text("id")}),
+			api: w.inPages("/decisions", "decisions", id), page: w.page("actions/" + action.text("id"))}
+		said.agree(t, ofADecision)
+		for _, reason := range said.api["gate_reasons"].([]any) {
+			require.Contains(t, said.page, reason)
+		}
+	}
+}
+
+var ofAMessage = []fact{
+	{name: "id", cli: "id", api: "id", mcp: "id"},
+	{name: "our id", cli: "message_id", api: "message_id"},
+	{name: "thread", cli: "thread_id", api: "thread_id", mcp: "thread_id"},
+	{name: "from", cli: "from", api: "from", mcp: "from", page: "from.email"},
+	{name: "to", cli: "to", api: "to", mcp: "to"},
+	{name: "subject", cli: "subject", api: "subject", mcp: "subject", page: "subject"},
+	{name: "received", cli: "received_at", api: "received_at", mcp: "received_at"},
+	{name: "date", cli: "date", api: "date"},
+	{name: "size", cli: "size", api: "size"},
+	{name: "snippet", cli: "snippet", api: "snippet"},
+	{name: "labels", cli: "labels", api: "labels", mcp: "labels"},
+	{name: "text", cli: "text", api: "text", page: "text"},
+	{name: "files", cli: "files", api: "files"},
+	{name: "hidden text", cli: "hidden", api: "hidden"},
+}
+
+func TestAMessageIsTheSameAtEachDoor(t *testing.T) {
+	w := newWorld(t)
+	for _, action := range w.kinds() {
+		mail := w.mails[action.text("id")]
+		path := "mail/" + url.PathEscape(sample.Owner) + "/" + mail.text("id")
+		said := answers{cli: mail, api: w.get("/" + path), mcp: w.call("mail_read", object{"id": mail.text("id")}),
+			page: w.page(path)}
+		said.agree(t, ofAMessage)
+		require.Contains(t, said.mcp.text("text"), mail.text("text"))
+		for _, label := range mail["labels"].([]any) {
+			require.Contains(t, said.page, label)
+		}
+	}
+}
+
+var ofARule = []fact{
+	{name: "name", cli: "name", api: "name", mcp: "name", page: "name"},
+	{name: "condition", cli: "condition", api: "when", mcp: "when", page: "when"},
+	{name: "actions", cli: "actions", mcp: "actions"},
+	{name: "enabled", api: "enabled", mcp: "enabled"},
+}
+
+// The commands speak of a rule where it has decided: as it was then, and is in use.
+func TestARuleIsTheSameAtEachDoor(t *testing.T) {
+	w := newWorld(t)
+	var listed []object
+	for _, rule := range w.call("rules_list", object{})["rules"].([]any) {
+		listed = append(listed, rule.(map[string]any))
+	}
+	decided := 0
+	page := w.page("rules")
+	for i, rule := range w.list("/rules") {
+		var c rules.Condition
+		text, err := json.Marshal(rule["condition"])
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &c))
+		rule["when"] = c.String()
+		said := answers{cli: w.rules[rule.text("name")], api: rule, mcp: listed[i], page: page}
+		facts := ofARule
+		if said.cli == nil {
+			facts = slices.Clone(facts)
+			for i := range facts {
+				facts[i].cli = ""
+			}
+		} else {
+			decided++
+			require.Equal(t, "in use", said.cli.text("now"))
+		}
+		said.agree(t, facts)
+		require.Contains(t, w.page("rules/"+rule.text("id")), rule.text("name"))
+	}
+	require.Len(t, w.rules, decided)
+	require.Greater(t, decided, 10)
+}
+
+var ofARequest = []fact{
+	{name: "id", cli: "id", api: "id", mcp: "id"},
+	{name: "mailbox", api: "mailbox", mcp: "mailbox", page: "mailbox"},
+	{name: "what", cli: "action label", api: "action label", mcp: "action"},
+	{name: "what, in words", api: "would", page: "would"},
+	{name: "state", cli: "state", api: "state"},
+	{name: "by", cli: "rule|source", api: "rule|source", mcp: "by", page: "rule"},
+	{name: "why it would", cli: "rationale", api: "rationale", mcp: "why", page: "rationale"},
+	{name: "why it asks", cli: "reasons", api: "reasons", mcp: "asks"},
+	{name: "confidence", cli: "confidence", api: "confidence", mcp: "confidence"},
+	{name: "sender", cli: "sender", api: "sender", mcp: "sender", page: "sender"},
+	{name: "subject", cli: "subject", api: "subject", mcp: "subject", page: "subject"},
+	{name: "decided", cli: "created_at", api: "created_at", mcp: "decided_at"},
+	{name: "asked", cli: "requested_at", api: "requested_at"},
+	{name: "expires", cli: "expires_at", api: "expires_at"},
+	{name: "mail received", cli: "about.received_at", api: "mail.received_at"},
+}
+
+func TestARequestIsTheSameAtEachDoor(t *testing.T) {
+	w := newWorld(t)
+	waiting := w.call("approvals_list", object{})["actions"].([]any)
+	require.Len(t, waiting, len(w.requests))
+	require.NotEmpty(t, waiting)
+	for i, request := range w.requests {
+		id := request.text("id")
+		said := answers{cli: request, api: w.get("/approvals/" + id), mcp: waiting[i].(map[string]any),
+			page: w.page("waiting/" + id)}
+		said.agree(t, ofARequest)
+		list := w.page("waiting")
+		for _, reason := range request["reasons"].([]any) {
+			require.Contains(t, said.page, reason)
+			require.Contains(t, list, reason)
+		}
+	}
+}
