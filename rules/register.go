@@ -59,8 +59,8 @@ func (c *Config) checkKinds(name string, part any) error {
 	return nil
 }
 
-// Register registers the handlers of [JobClassify] and [JobDecideAgain], with the options. A missing field of the configuration is an error
-// that names it, and nothing is registered then.
+// Register registers the handlers of [JobClassify] and [JobDecideAgain], with the options. A missing field of the
+// configuration is an error that names it, and nothing is registered then.
 func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) error {
 	if err := errors.Join(fields.Required("rules: Register: the Dispatcher", d, "one made by queue.NewDispatcher"),
 		cfg.validate()); err != nil {

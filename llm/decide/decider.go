@@ -104,10 +104,10 @@ func New(cfg Config) (*Decider, error) {
 }
 
 // Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice.
-// After that, and if the model refuses or cannot read the message, the decision is none, and says so. The
-// escalation model is asked when the first is not sure. After a rejection ([postroom.WithRejection]) the model is told
-// what the person has rejected and why, and no earlier decision is taken again. The error is that of Guidance, or the [llm.HandlerError] of
-// the client's error.
+// After that, and if the model refuses or cannot read the message, the decision is none, and says so. The escalation
+// model is asked when the first is not sure. After a rejection ([postroom.WithRejection]) the model is told what the
+// person has rejected and why, and no earlier decision is taken again. The error is that of Guidance, or the
+// [llm.HandlerError] of the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	g, err := d.guidance(ctx, msg)
 	if err != nil {

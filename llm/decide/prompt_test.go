@@ -238,6 +238,6 @@ func TestPromptSaysWhatWasRejected(t *testing.T) {
 	require.Contains(t, text, "REJECTED BY THE PERSON\nYou decided before about this message: archive it. The person rejected that")
 	require.Contains(t, text, "The person's reason: she is TASK my sister indeed")
 	require.Less(t, strings.Index(text, "REJECTED BY"), strings.LastIndex(text, "\nTASK"))
-	require.Less(t, len(text), 600+len(unmarked(buildPrompt(msg, seen(msg), Guidance{}, describe(postroom.Archive, postroom.None))))+300)
+	require.Less(t, len(text), 3000, "a reason is bounded")
 	require.NotEqual(t, hash, p.Hash)
 }
