@@ -46,13 +46,15 @@ func (b *Browser) keep(name string, screenshot chromedp.Action[[]byte]) {
 // colors are as many as a palette of PNG may have.
 const colors = 256
 
-// reduce draws a picture in its most frequent colors, which makes its file much smaller.
+// reduce draws a picture in its most frequent colors, which makes its file much smaller. Bright ones count more: the
+// green of a small dot is not to be lost among the greys of letters.
 func reduce(picture image.Image) image.Image {
 	bounds := picture.Bounds()
 	pixels := map[color.RGBA]int{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			pixels[at(picture, x, y)]++
+			c := at(picture, x, y)
+			pixels[c] += 1 + int(max(c.R, c.G, c.B)-min(c.R, c.G, c.B))/4
 		}
 	}
 	frequent := slices.SortedFunc(maps.Keys(pixels), func(a, b color.RGBA) int { return pixels[b] - pixels[a] })

@@ -35,12 +35,12 @@ func (w *world) sights() map[string]sight {
 	return map[string]sight{
 		"today":         {"?window=30d", 1280, 950},
 		"waiting":       {"waiting", 1280, 640},
-		"message":       {mail, 1280, 600},
+		"message":       {mail, 1280, 640},
 		"actions":       {"actions?kind=move", 1280, 640},
 		"rules":         {"rules", 1280, 680},
 		"draft":         {"rules/edit?" + like.Encode(), 1280, 760},
 		"mailboxes":     {"mailboxes", 1280, 420},
-		"request-phone": {"waiting/" + dangerous.ID, 390, 1070},
+		"request-phone": {"waiting/" + dangerous.ID, 390, 1100},
 		"action-phone":  {"actions/" + moved.ID, 390, 844},
 	}
 }
