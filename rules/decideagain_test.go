@@ -18,7 +18,8 @@ func TestTheModelIsAskedOnceMore(t *testing.T) {
 		Parameters: postroom.Parameters{"label": "Label_7"}, What: "put on the label Shops", Why: why}}
 	for want, answer := range map[string]postroom.Decision{
 		"archive": {Action: postroom.Archive, Confidence: 1, Rationale: "dull"},
-		"none":    {Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "shops"}, Confidence: 1, Rationale: "a shop"},
+		"none": {Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "shops"}, Confidence: 1,
+			Rationale: "a shop"},
 	} {
 		c := newClassification(t)
 		asked := 0

@@ -131,8 +131,8 @@ func (s *setup) rules(ctx context.Context) (*rulesfile.File, error) {
 	return s.cfg.Rules(ctx, s.account)
 }
 
-// letStored opens the gate for an account whose stored rules stay, if there are any or the host has said so. A host that
-// says so of an account without rules wants none.
+// letStored opens the gate for an account whose stored rules stay, if there are any or the host has said so. A host
+// that says so of an account without rules wants none.
 func (s *setup) letStored(ctx context.Context) error {
 	if s.cfg.Rules == nil {
 		if s.gate.holds(ctx, s.account.ID) {

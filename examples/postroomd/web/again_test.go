@@ -51,7 +51,8 @@ func TestTheModelIsAskedAgain(t *testing.T) {
 	require.NoError(t, w.RunJobs(t.Context()))
 	again := w.waiting(safety.Filter{MessageID: asks[0].Action.MessageID})
 	require.Len(t, again, 1, "without a reason it wants the same")
-	require.NotContains(t, w.get("waiting/"+again[0].Action.ID).body, "ask the model again", "it is not asked a third time")
+	require.NotContains(t, w.get("waiting/"+again[0].Action.ID).body, "ask the model again",
+		"it is not asked a third time")
 	require.Equal(t, http.StatusConflict, w.post(message+"/decide", url.Values{"from": {"/mail"}}).status)
 	b.Quiet()
 }

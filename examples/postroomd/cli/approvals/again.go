@@ -23,6 +23,7 @@ func askAgain(ctx context.Context, h *app.App, cmd *cobra.Command, prefix, why s
 	if err := view.AskAgain(ctx, h, w.Approval, app.CurrentUser(), why); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), "Rejected. The model is asked once more; 'postroomd decisions list' has what it says.")
+	_, err = fmt.Fprintln(cmd.OutOrStdout(),
+		"Rejected. The model is asked once more; 'postroomd decisions list' has what it says.")
 	return err
 }

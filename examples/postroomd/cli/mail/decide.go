@@ -32,7 +32,8 @@ func mailDecide() *cobra.Command {
 			if err := h.DecideAgain(ctx, m); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The model is asked again; 'postroomd explain "+m.ProviderID+"' has what it says.")
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "The model is asked again; 'postroomd explain %s' has what it says.\n",
+				m.ProviderID)
 			return err
 		})
 	}
