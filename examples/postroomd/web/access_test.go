@@ -75,6 +75,7 @@ func (w *world) things() *strings.Replacer {
 var lists = map[string]bool{"GET /{$}": true, "GET /waiting": true, "GET /actions": true, "GET /mail": true,
 	"GET /rules": true, "GET /rules/versions": true, "GET /undo": true, "GET /rules/edit": true, "GET /static/": true,
 	"GET /events": true, "GET /mailboxes": true, "GET /labels": true, "/": true, "POST /undo": true, "POST /rules/edit": true,
+	"GET /rules/form": true, "POST /rules/form": true,
 	"POST /waiting/answer": true, "GET /assistant": true, "POST /assistant": true,
 	"POST /waiting/instead": true}
 

@@ -58,6 +58,8 @@ func (h *Handler) routes() []route {
 		{"POST /rules/versions/{number}/restore", own, h.ofVersion, http.HandlerFunc(h.restoreRules)},
 		{"GET /rules/edit", own, h.ofRulesText, h.show(h.editor)},
 		{"POST /rules/edit", own, h.ofRulesText, http.HandlerFunc(h.edit)},
+		{"GET /rules/form", own, h.ofRulesText, h.show(h.ruleForm)},
+		{"POST /rules/form", own, h.ofRulesText, http.HandlerFunc(h.changeRuleForm)},
 		{"POST /rules/{id}/enable", own, h.ofRule, h.setEnabled(true)},
 		{"POST /rules/{id}/disable", own, h.ofRule, h.setEnabled(false)},
 		{"POST /rules/{id}/up", own, h.ofRule, h.moveRule(true)},
