@@ -178,8 +178,8 @@ func (c *composing) done(ctx context.Context, a *mailstore.Account) error {
 	for _, d := range list {
 		by := "nobody"
 		switch d.Source {
-		case postroom.SourceHost: // of this program only what a person chose instead
-			by = "a person, in place of what was asked"
+		case postroom.SourceHost: // all that this program decides itself is what a person chose
+			by = "a person"
 		case postroom.SourceDeterministic:
 			by = "the rule " + notify.Plain(d.Rule)
 		case postroom.SourceModel:

@@ -143,7 +143,7 @@ func (v *Activity) countDecisions(ctx context.Context, h *app.App, ids []string,
 			case postroom.SourceModel:
 				deciders[cmp.Or(a.Model, "a model")] += a.N
 			case postroom.SourceHost:
-				deciders["a person, in place of what was asked"] += a.N // all that this program decides itself
+				deciders["a person"] += a.N // all that this program decides itself is what a person chose
 			default:
 				deciders["nobody: no rule matched"] += a.N
 			}

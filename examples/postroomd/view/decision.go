@@ -24,7 +24,7 @@ type Decision struct {
 	Source        postroom.Source     `json:"source"`
 	Rule          string              `json:"rule,omitempty"`
 	Model         string              `json:"model,omitempty"`
-	Person        bool                `json:"person,omitempty"` // a person has decided, in place of what was asked
+	Person        bool                `json:"person,omitempty"` // a person has decided
 	Again         bool                `json:"again,omitempty"`  // a model has, when it was asked again
 	Confidence    *float64            `json:"confidence"`       // null when nobody decided
 	Rationale     string              `json:"rationale"`
@@ -40,7 +40,7 @@ func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 	v := Decision{
 		ID: d.ID, Message: d.MessageID, Action: d.Decision.Action, Parameters: d.Decision.Parameters,
 		Source: d.Decision.Source,
-		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Person: strings.HasPrefix(d.Decision.Key, app.InsteadKey),
+		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Person: byPerson(&d.Decision),
 		Again:         strings.HasPrefix(d.Decision.Key, rules.AgainKey),
 		Rationale:     d.Decision.Rationale,
 		NeedsApproval: d.Decision.NeedsApproval,
@@ -123,4 +123,10 @@ func eachUnusable(ctx context.Context, h *app.App, f safety.Filter, fn func(*saf
 		}
 	}
 	return nil
+}
+
+// byPerson reports whether a person has decided: in place of what was asked, or about all that a search finds.
+func byPerson(d *postroom.Decision) bool {
+	return d.Source == postroom.SourceHost &&
+		(strings.HasPrefix(d.Key, app.InsteadKey) || strings.HasPrefix(d.Key, postroom.BatchKeyPrefix))
 }

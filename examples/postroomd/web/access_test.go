@@ -77,7 +77,7 @@ var lists = map[string]bool{"GET /{$}": true, "GET /waiting": true, "GET /action
 	"GET /events": true, "GET /mailboxes": true, "GET /labels": true, "/": true, "POST /undo": true, "POST /rules/edit": true,
 	"GET /rules/form": true, "POST /rules/form": true,
 	"POST /waiting/answer": true, "GET /assistant": true, "POST /assistant": true,
-	"POST /waiting/instead": true}
+	"POST /waiting/instead": true, "POST /waiting/again": true, "GET /mail/act": true, "POST /mail/act": true}
 
 // Everything that a route is about is of the owner's mailbox: those who have it get in by their role, and those who
 // have another never do.

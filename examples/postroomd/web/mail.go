@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/bulk"
 	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
@@ -30,6 +31,9 @@ type mailPage struct {
 	HowTo     string // how to add a mailbox, while there is none
 	Older     string // the query of the next page; empty on the last one
 	First     string // the query of the first page; empty on it
+
+	Kinds     []postroom.ActionType // what may be done to all that the search finds
+	OwnLabels []postroom.Label      // those that it may use
 }
 
 func (h *Handler) mail(ctx context.Context, u *url.URL) (*view, error) {
@@ -70,6 +74,10 @@ func (h *Handler) mail(ctx context.Context, u *url.URL) (*view, error) {
 	}
 	if query.Get("cursor") != "" {
 		page.First = page.at("")
+	}
+	page.Kinds = bulk.Kinds(h.app)
+	if page.OwnLabels, err = h.ownLabels(ctx, account.Email); err != nil {
+		return nil, err
 	}
 	return v, nil
 }

@@ -34,6 +34,8 @@ func (h *Handler) routes() []route {
 		{"GET /undo", approve, h.ofList, h.show(h.undoPreview)},
 		{"POST /undo", approve, h.ofList, http.HandlerFunc(h.undoAll)},
 		{"GET /mail", see, h.ofList, h.show(h.mail)},
+		{"GET /mail/act", approve, h.ofList, h.show(h.bulkPreview)},
+		{"POST /mail/act", approve, h.ofList, http.HandlerFunc(h.bulkAct)},
 		{"GET /mail/{mailbox}/{id}", see, ofPath, h.showOne(h.message)},
 		{"GET /mail/{mailbox}/{id}/rules", see, ofPath, h.showOne(h.tried)},
 		{"POST /mail/{mailbox}/{id}/decide", approve, ofPath, http.HandlerFunc(h.decideAgain)},

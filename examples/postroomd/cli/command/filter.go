@@ -57,7 +57,7 @@ func FilterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
 	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
 	until := cmd.Flags().String("until", "", "only what is older, such as 1h")
-	batch := cmd.Flags().String("batch", "", "only what one 'postroomd rules apply' did, by the batch that it names")
+	batch := cmd.Flags().String("batch", "", "only what one 'postroomd rules apply' or 'mail act' did, by the batch that it names")
 	return func() (safety.Filter, error) {
 		f, err := ActionFilter(nil, *types, *since)
 		if err != nil {
@@ -146,7 +146,7 @@ func checkBatch(ctx context.Context, h *app.App, prefix string) error {
 	}
 	batch := BatchName(prefix)
 	names := printer.List(latest, func(d safety.DecisionRecord) string { return BatchName(d.Decision.Key) })
-	return usage.Errorf("--batch %s: no 'postroomd rules apply' has done anything by this name; %s", batch,
+	return usage.Errorf("--batch %s: no 'postroomd rules apply' or 'mail act' has done anything by this name; %s", batch,
 		Instead(batch, names, "the latest are"))
 }
 
@@ -154,4 +154,14 @@ func checkBatch(ctx context.Context, h *app.App, prefix string) error {
 func BatchName(key string) string {
 	batch, _, _ := strings.Cut(strings.TrimPrefix(key, postroom.BatchKeyPrefix), ":")
 	return batch
+}
+
+// BatchDone reports whether no action of a batch is left to carry out, by the prefix of the keys of its decisions.
+func BatchDone(h *app.App, prefix string) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		entries, err := h.Ledger.Actions(ctx, safety.Filter{
+			KeyPrefix: prefix, States: []postroom.ActionState{postroom.ActionQueued, postroom.ActionExecuting}, Limit: 1,
+		})
+		return len(entries) == 0, err
+	}
 }

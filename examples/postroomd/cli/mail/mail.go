@@ -18,7 +18,8 @@ import (
 
 // New makes the command mail with its own commands.
 func New() *cobra.Command {
-	return command.Group("mail", "Look at the stored mail", mailList(), mailSearch(), mailShow(), mailDecide())
+	return command.Group("mail", "Look at the stored mail, and act on all that a search finds", mailList(), mailSearch(),
+		mailShow(), mailDecide(), mailAct())
 }
 
 func mailList() *cobra.Command {
@@ -76,7 +77,11 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 			}
 			warnOfDoubts(cmd.ErrOrStderr(), found.Doubts)
 			warnOfLabels(cmd.ErrOrStderr(), account.Email, found.UnknownLabels)
-			return printMail(cmd.OutOrStdout(), found, names)
+			if err := printMail(cmd.OutOrStdout(), view.NewMailPage(found, names).Messages); err != nil || found.Next == "" {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "there is more: add --cursor %s\n", found.Next)
+			return err
 		})
 	}
 	return cmd
@@ -85,12 +90,15 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 // warnOfDoubts reports terms that are probably typos.
 func warnOfDoubts(w io.Writer, doubts []mailindex.Doubt) {
 	for _, d := range doubts {
-		meant := ""
-		if d.Meant != "" {
-			meant = "; did you mean " + printer.Printable(d.Meant) + "?"
-		}
-		_, _ = fmt.Fprintf(w, "%s: %s%s\n", printer.Printable(d.Term), d.Reason, meant)
+		warnOfDoubt(w, d.Term, d.Reason, d.Meant)
 	}
+}
+
+func warnOfDoubt(w io.Writer, term, reason, meant string) {
+	if meant != "" {
+		meant = "; did you mean " + printer.Printable(meant) + "?"
+	}
+	_, _ = fmt.Fprintf(w, "%s: %s%s\n", printer.Printable(term), reason, meant)
 }
 
 // warnOfLabels reports labels in the search that the mailbox does not have: they are mistyped, or newer than the last
@@ -101,17 +109,13 @@ func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 	}
 }
 
-func printMail(w io.Writer, found mailindex.Page, names app.LabelNames) error {
+func printMail(w io.Writer, messages []view.Mail) error {
 	t := printer.NewTable(w, "ID", "RECEIVED", "FROM", "SUBJECT", "LABELS")
-	for _, m := range found.Messages {
-		t.Row(m.ProviderID, printer.Minute(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50),
-			strings.Join(view.LabelsOf(m, names), ", "))
+	for _, m := range messages {
+		t.Row(m.ID, printer.Minute(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50),
+			strings.Join(m.Labels, ", "))
 	}
-	if err := t.Flush("no mail"); err != nil || found.Next == "" {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "there is more: add --cursor %s\n", found.Next)
-	return err
+	return t.Flush("no mail")
 }
 
 func mailShow() *cobra.Command {

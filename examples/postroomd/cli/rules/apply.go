@@ -19,7 +19,6 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules"
-	"github.com/postroom-go/postroom/safety"
 )
 
 // An applyCommand has the flags of 'rules apply'.
@@ -109,7 +108,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, 
 	}
 	finished := true
 	if !a.dry {
-		if finished, err = h.CarryOut(ctx, batchDone(h, a.batch)); err != nil {
+		if finished, err = h.CarryOut(ctx, command.BatchDone(h, rules.BatchKey(a.batch))); err != nil {
 			return err
 		}
 		whole := len(a.only) == 0 && window.Since.IsZero() && window.Until.IsZero()
@@ -230,17 +229,6 @@ func irreversible(actions map[string]int) []string {
 		kind, ok := environment.Kinds.Kind(postroom.ActionType(action))
 		return !ok || kind.Reversible()
 	})
-}
-
-// batchDone reports whether no action of a batch is left to carry out.
-func batchDone(h *app.App, batch string) func(context.Context) (bool, error) {
-	return func(ctx context.Context) (bool, error) {
-		entries, err := h.Ledger.Actions(ctx, safety.Filter{
-			KeyPrefix: rules.BatchKey(batch), States: []postroom.ActionState{postroom.ActionQueued, postroom.ActionExecuting},
-			Limit: 1,
-		})
-		return len(entries) == 0, err
-	}
 }
 
 // checkStored accepts the names of rules in use.

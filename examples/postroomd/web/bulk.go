@@ -1,0 +1,65 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/bulk"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+)
+
+// A bulkPage shows what would be done to all that a search finds.
+type bulkPage struct {
+	*bulk.Preview
+	Mailbox string
+	Query   string
+	Spam    bool
+	Back    string // the query of the search
+}
+
+// bulkRequest reads what a form wants done.
+func (h *Handler) bulkRequest(ctx context.Context, form url.Values, by string) (r bulk.Request, err error) {
+	r = bulk.Request{Query: form.Get("q"), Spam: form.Get("spam") != "", Label: form.Get("label"),
+		Kind: postroom.ActionType(form.Get("kind")), By: by}
+	r.Account, err = h.mailbox(ctx, form.Get("mailbox"))
+	return r, err
+}
+
+// bulkPreview shows what would be done. It does nothing.
+func (h *Handler) bulkPreview(ctx context.Context, u *url.URL) (*view, error) {
+	r, err := h.bulkRequest(ctx, u.Query(), "")
+	if err != nil {
+		return nil, err
+	}
+	p, err := bulk.Plan(ctx, h.app, r)
+	if err != nil {
+		return nil, err
+	}
+	search := &mailPage{Query: r.Query, Spam: r.Spam, Mailbox: r.Account.Email}
+	return &view{name: "bulk", title: "Do it to all of these", data: &bulkPage{p, r.Account.Email, r.Query, r.Spam,
+		search.at("")}}, nil
+}
+
+// bulkAct does what was shown, if it is still that.
+func (h *Handler) bulkAct(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		h.failed(w, r, usage.Wrap(err))
+		return
+	}
+	request, err := h.bulkRequest(r.Context(), r.PostForm, by(r))
+	var done bulk.Done
+	if err == nil {
+		done, err = bulk.Act(r.Context(), h.app, request, r.PostForm.Get("digest"), func(int, int) {})
+	}
+	if errors.Is(err, bulk.ErrChanged) {
+		err = usage.Wrap(err)
+	}
+	if err != nil {
+		h.failed(w, r, err)
+		return
+	}
+	back(w, r, "act", done.Recorded)
+}
