@@ -86,7 +86,8 @@ var internalPackages = map[string]struct {
 	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd/", "rules/rulesfile"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users: []string{"examples/postroomd/bulk", "llm/agent", "gmail/mailstore", "llm", "llm/guidance", "rules", "rules/rulestore",
+		users: []string{"examples/postroomd/bulk", "llm/agent", "gmail/mailstore", "llm", "llm/guidance", "rules",
+			"rules/rulestore",
 			"rules/ruleschat", "safety",
 			"gmail/gmailapi",
 			"safety/events", "examples/postroomd/mcp",
