@@ -28,6 +28,7 @@ var whereFound = map[string]string{
 	"decisions ID":     "the id of a decision; 'postroomd decisions list' lists them",
 	"instructions ID":  "the id of an instruction; 'postroomd instructions list' lists them",
 	"jobs ID":          "the id of a job; 'postroomd jobs list' lists them",
+	"mail ACTION":      "what to do, such as archive; --help names more",
 	"mail ID":          "the id of a message; 'postroomd mail list' lists them",
 	"postroomd ID":     "the id of a message or of an action; 'postroomd mail list' and 'postroomd actions' list them",
 }

@@ -102,7 +102,7 @@ func TestMistypedOperatorsAreNamed(t *testing.T) {
 func TestAMistypedCommandIsNamedBeforeItsFlags(t *testing.T) {
 	for says, args := range map[string][]string{
 		`unknown command "demmo" for "postroomd"; did you mean demo?`:       {"demmo", "--data", "x", "--json"},
-		`unknown command "lst" for "postroomd mail"; did you mean list?`:    {"mail", "lst", "--data", "x"},
+		`unknown command "lst" for "postroomd mail"; did you mean list`:     {"mail", "lst", "--data", "x"},
 		`unknown command "mail-list" for "postroomd"; see postroomd --help`: {"mail-list", "--limit", "3"},
 		`unknown flag: --limt`:    {"mail", "list", "--limt", "3"},
 		`unknown flag: --nothing`: {"--nothing"},

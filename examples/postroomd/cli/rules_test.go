@@ -208,7 +208,7 @@ func TestRulesAreDoneToMailThatIsThereAndTakenBack(t *testing.T) {
 	r := postroomd(t, "undo", "--data", dir, "--batch", "second", "--dry-run")
 	require.Equal(t, exitUsage, r.status)
 	require.Equal(t,
-		"postroomd: --batch second: no 'postroomd rules apply' has done anything by this name; the latest are first\n",
+		"postroomd: --batch second: no 'postroomd rules apply' or 'mail act' has done anything by this name; the latest are first\n",
 		r.stderr)
 	r = postroomd(t, "undo", "--data", dir, "--batch", "first", "--yes")
 	require.Equal(t, 0, r.status, r.stderr)

@@ -29,8 +29,8 @@ func TestAMistypedNameIsNoEmptyAnswer(t *testing.T) {
 			"--rule Tee: no rule has this name or id, nor had one that has decided something; did you mean Tea?": {"--rule", "Tee"},
 			"--rule Coffee: no rule has this name or id, nor had one that has decided something; the rules are Tea": {
 				"--rule", "Coffee", "--type", "archive"},
-			"--batch mondya: no 'postroomd rules apply' has done anything by this name; did you mean monday?": {"--batch", "mondya"},
-			"--source modl: the sources are deterministic, llm, host, none":                                   {"--source", "modl"},
+			"--batch mondya: no 'postroomd rules apply' or 'mail act' has done anything by this name; did you mean monday?": {"--batch", "mondya"},
+			"--source modl: the sources are deterministic, llm, host, none":                                                 {"--source", "modl"},
 		} {
 			got := m.postroomd(slices.Concat(args, flags)...)
 			require.Equal(t, exitUsage, got.status, got.stdout)
