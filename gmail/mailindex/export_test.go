@@ -20,6 +20,7 @@ const (
 	SQLNewest         = sqlNewest
 	SQLUnindexed      = sqlUnindexed
 	SQLCountUnindexed = sqlCountUnindexed
+	SQLTakeUnindexed  = sqlTakeUnindexed
 	SQLClosePostings  = sqlClosePostings
 )
 

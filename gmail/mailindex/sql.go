@@ -19,12 +19,14 @@ LIMIT $2`
 
 	sqlTakeUnindexed = `
 DELETE FROM unindexed_messages
-WHERE account_id = $1 AND message_id IN (
-  SELECT message_id
-  FROM unindexed_messages
-  WHERE account_id = $1
-  ORDER BY message_id
-  LIMIT $2)
+WHERE account_id = $1 AND message_id <= (
+  SELECT MAX(message_id)
+  FROM (
+    SELECT message_id
+    FROM unindexed_messages
+    WHERE account_id = $1
+    ORDER BY message_id
+    LIMIT $2) batch)
 RETURNING message_id, received, terms`
 
 	sqlOpenPostings = `
