@@ -16,23 +16,29 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/safety"
 )
 
-// Each page answers at once, also in a large mailbox. CI has 50,000 messages and 10,000 actions, and 300 ms:
+// Each page answers at once, also in a large mailbox. The command
 //
 //	POSTROOM_TEST_PAGES=1000000 go test ./examples/postroomd/web -run TestPagesOfALargeMailbox -v -timeout 2h
 //
-// fills a mailbox of that many, with a fifth as many actions, on both engines, and allows 150 ms (p95).
+// fills a mailbox of that many messages, with a fifth as many actions, on both engines, and allows 150 ms (p95). CI
+// has 50,000 and allows 300 ms. It is not run by default, since what else the machine does would decide.
 func TestPagesOfALargeMailbox(t *testing.T) {
-	messages, limit := 50_000, 300*time.Millisecond
-	if text := os.Getenv("POSTROOM_TEST_PAGES"); text != "" {
-		var err error
-		messages, err = strconv.Atoi(text)
-		require.NoError(t, err)
-		limit = 150 * time.Millisecond
+	text := os.Getenv("POSTROOM_TEST_PAGES")
+	if text == "" {
+		t.Skip("the pages are not timed: set POSTROOM_TEST_PAGES to a number of messages, as 50000")
+	}
+	costtest.NeedsExactCosts(t)
+	messages, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	limit := 150 * time.Millisecond
+	if messages <= 50_000 {
+		limit = 300 * time.Millisecond
 	}
 	for name, database := range map[string]func(t *testing.T) string{
 		"sqlite":   func(*testing.T) string { return "" },
