@@ -21,7 +21,7 @@ var internalPackages = map[string]struct {
 		"undo", "examples/postroomd/",
 	}},
 	"internal/dbquery": {
-		users: []string{"llm/agent",
+		users: []string{"gmail/tasks", "llm/agent",
 			"gmail/aging", "gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "gmail/replies", "llm", "llm/decide", "llm/guidance",
 			"rules/rulestore",
 			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit", "gmail/internal/maildb",
@@ -39,7 +39,7 @@ var internalPackages = map[string]struct {
 		"safety/discord", "gmail/gmailapi", "gmail/internal/maildb", "gmail/mailindex", "gmail/mailstore",
 		"safety/events", "safety/stop",
 	}},
-	"internal/dbtime": {users: []string{"llm/agent",
+	"internal/dbtime": {users: []string{"gmail/tasks", "llm/agent",
 		"gmail/aging", "gmail", "gmail/replies", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
 		"gmail/mailindex", "gmail/outbox", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
 		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit", "gmail/mailstore",
@@ -49,7 +49,7 @@ var internalPackages = map[string]struct {
 		"examples/postroomd/tokens",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety/limits"}},
-	"internal/fields": {users: []string{"llm/agent",
+	"internal/fields": {users: []string{"gmail/tasks", "llm/agent",
 		"gmail/aging", "gmail/replies", "gmail/senders", "gmail/unsubscribe", "examples/postroomd/notify",
 		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/outbox", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
 		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
@@ -67,7 +67,7 @@ var internalPackages = map[string]struct {
 		imports: []string{"golang.org/x/net/"},
 	},
 	"internal/migrate": {
-		users: []string{"llm/agent",
+		users: []string{"gmail/tasks", "llm/agent",
 			"gmail/mailstore", "gmail/gmailtest", "gmail/replies", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore",
 			"rules/ruleschat",
 			"safety", "safety/discord", "examples/postroomd/", "safety/audit",
@@ -147,7 +147,7 @@ var internalPackages = map[string]struct {
 	"llm/internal/provider": {users: []string{"llm/openai", "llm/anthropic", "llm/gemini"}, imports: []string{"llm"}},
 	// The rows of the packages of gmail.
 	"gmail/internal/maildb": {
-		users:   []string{"gmail", "gmail/mailindex", "gmail/mailstore", "gmail/outbox"},
+		users:   []string{"gmail", "gmail/mailindex", "gmail/mailstore", "gmail/outbox", "gmail/tasks"},
 		imports: []string{"", "queue", "internal/dbquery", "internal/dbvalue"},
 	},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
