@@ -26,6 +26,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/tokens"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/pipeline"
+	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/guidance"
@@ -60,6 +61,7 @@ type App struct {
 	Models     *Models
 	RuleEditor *editor.Editor
 	Notifier   *notify.Notifier
+	Tasks      *tasks.Store
 
 	// Set only if jobs are run or enqueued.
 	Server  *gmailtest.Server // of the demo
@@ -134,10 +136,18 @@ func (h *App) open(ctx context.Context) (err error) {
 
 func (h *App) setUp(ctx context.Context) error {
 	for _, migrate := range []func(context.Context, queue.DB) error{pipeline.Migrate, llm.Migrate, decide.Migrate,
-		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, tokens.Migrate, migrateProbe} {
+		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, tasks.Migrate, tokens.Migrate,
+		migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
 		}
+	}
+	var err error
+	if h.Tasks, err = tasks.New(tasks.Config{DB: h.DB}); err != nil {
+		return err
+	}
+	if err := h.Env.KeepTasks(h.Tasks); err != nil {
+		return err
 	}
 	h.Models = &Models{env: h.Env, log: h.Log, db: h.DB}
 	if err := h.Models.open(); err != nil {

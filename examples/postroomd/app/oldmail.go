@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -199,7 +200,7 @@ func (h *App) RemoveAccount(ctx context.Context, accountID string) error {
 		if _, err := tx.ExecContext(ctx, sqlForgetOldMail, accountID); err != nil {
 			return fmt.Errorf("old mail: %w", err)
 		}
-		return decide.ForgetTurns(ctx, tx, accountID)
+		return cmp.Or(h.Tasks.Forget(ctx, tx, accountID), decide.ForgetTurns(ctx, tx, accountID))
 	})
 	if err != nil {
 		return err

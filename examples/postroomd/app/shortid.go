@@ -12,6 +12,7 @@ import (
 var (
 	actionIDs   = typedIDs{"actions", "id", "action", "postroomd actions"}
 	decisionIDs = typedIDs{"decisions", "id", "decision", "postroomd decisions list"}
+	taskIDs     = typedIDs{"tasks", "id", "task", "postroomd tasks list --all"}
 	jobIDs      = typedIDs{"jobs", "id", "job", "postroomd jobs list"}
 	messageIDs  = typedIDs{"messages", "id", "message", "postroomd mail list"}
 	gmailIDs    = typedIDs{"messages", "provider_message_id", "message", "postroomd mail list"}
@@ -92,6 +93,15 @@ func (h *App) FindAction(ctx context.Context, typed string) (string, error) {
 // FindDecision completes the beginning or the end of a decision's id; empty if there is no such decision.
 func (h *App) FindDecision(ctx context.Context, typed string) (string, error) {
 	return decisionIDs.complete(ctx, h, "", typed)
+}
+
+// ResolveTask completes the beginning or the end of a task's id.
+func (h *App) ResolveTask(ctx context.Context, typed string) (string, error) {
+	id, err := taskIDs.complete(ctx, h, "", typed)
+	if err == nil && id == "" {
+		return "", usage.Errorf("there is no task %s; '%s' lists them", typed, taskIDs.listing)
+	}
+	return id, err
 }
 
 // ResolveJob completes the beginning or the end of a job's id. listing is the command that lists those that are meant.

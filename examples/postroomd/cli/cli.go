@@ -20,6 +20,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/cli/jobs"
 	mailcmd "github.com/postroom-go/postroom/examples/postroomd/cli/mail"
 	rulescmd "github.com/postroom-go/postroom/examples/postroomd/cli/rules"
+	taskscmd "github.com/postroom-go/postroom/examples/postroomd/cli/tasks"
 	tokenscmd "github.com/postroom-go/postroom/examples/postroomd/cli/tokens"
 	undocmd "github.com/postroom-go/postroom/examples/postroomd/cli/undo"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
@@ -78,7 +79,7 @@ func rootCommand(args []string) *cobra.Command {
 	root.AddCommand(demoCommand(), runCommand(), pageCommand(), actionsCommand(), approvals.New(), undocmd.New(),
 		stopCommand(), resumeCommand(), digestCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(),
 		instructions.New(),
-		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(), rulescmd.New(),
+		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(), taskscmd.New(), rulescmd.New(),
 		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(),
 		openAPICommand(), tokenscmd.New(),
 		manCommand())

@@ -19,6 +19,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -47,6 +48,7 @@ var argumentValues = map[string]completer{
 	"decisions ID":        stored(storedDecisions),
 	"instructions ID":     stored(storedInstructions),
 	"jobs ID":             stored(storedJobs),
+	"tasks ID":            stored(storedTasks),
 	"mail ID":             stored(storedMail),
 	"postroomd ID":        stored(storedMail),
 	"postroomd ACTION_ID": stored(storedActions),
@@ -234,6 +236,11 @@ func storedDecisions(ctx context.Context, h *app.App, _ *cobra.Command) ([]strin
 func storedInstructions(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
 	list, err := view.NewInstructions(ctx, h)
 	return printer.List(list, func(i view.Instruction) string { return described(i.ID, i.Text) }), err
+}
+
+func storedTasks(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, error) {
+	list, err := h.Tasks.List(ctx, tasks.Filter{OpenOnly: cmd.Name() == "close", Limit: completionLimit})
+	return printer.List(list, func(t tasks.Task) string { return described(t.ID, t.Title) }), err
 }
 
 func storedJobs(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, error) {

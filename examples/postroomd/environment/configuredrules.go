@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/outbox"
+	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -72,18 +73,34 @@ func (s *Environment) checkRules() error {
 // AddKinds adds actions of the program's own, before the environment is used.
 func (s *Environment) AddKinds(own []postroom.Kind) (err error) {
 	s.ownKinds = own
-	s.kinds, err = postroom.NewKinds(postroom.KindsConfig{Add: append(outbox.Kinds(), own...)})
+	s.kinds, err = postroom.NewKinds(postroom.KindsConfig{Add: s.addedKinds()})
 	return err
+}
+
+// KeepTasks lets actions make tasks, which are kept in the store. Without it, rules with such actions can only be read.
+func (s *Environment) KeepTasks(store *tasks.Store) error {
+	s.tasks = store
+	return s.AddKinds(s.ownKinds)
+}
+
+// addedKinds are the kinds besides those of package gmail. An action of the program's own replaces that of tasks.
+func (s *Environment) addedKinds() []postroom.Kind {
+	kinds := append(outbox.Kinds(), s.ownKinds...)
+	if !slices.ContainsFunc(s.ownKinds, func(k postroom.Kind) bool { return k.Type == postroom.CreateTask }) {
+		kinds = append(kinds, s.tasks.Kind())
+	}
+	return kinds
 }
 
 // ActionKinds are the actions that are carried out here: Kinds, and those that were added.
 func (s *Environment) ActionKinds() *postroom.Kinds { return cmp.Or(s.kinds, Kinds) }
 
-// Kinds are the actions that postroomd carries out: the default kinds of package gmail, and those that send messages.
+// Kinds are the actions that postroomd carries out: the default kinds of package gmail, those that send messages, and
+// tasks.
 var Kinds = newKinds()
 
 func newKinds() *postroom.Kinds {
-	all, err := postroom.NewKinds(postroom.KindsConfig{Add: outbox.Kinds()})
+	all, err := postroom.NewKinds(postroom.KindsConfig{Add: new(Environment).addedKinds()})
 	if err != nil {
 		panic(err) // the kinds are constants: an error is a bug
 	}

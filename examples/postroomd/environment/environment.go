@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/tasks"
 )
 
 // An Environment is the location of a host's data, and its configuration.
@@ -20,6 +21,7 @@ type Environment struct {
 
 	ownKinds []postroom.Kind // the actions of the program's own
 	kinds    *postroom.Kinds // with them; nil: Kinds
+	tasks    *tasks.Store    // nil: actions that make tasks are only described
 }
 
 // Database returns the path of the SQLite file.

@@ -6,7 +6,6 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/mailstore"
-	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -64,6 +63,6 @@ func (s *Environment) ModelKinds() (*postroom.Kinds, error) {
 	if !s.neverDeletes() {
 		return s.ActionKinds(), nil
 	}
-	return postroom.NewKinds(postroom.KindsConfig{Add: append(outbox.Kinds(), s.ownKinds...),
+	return postroom.NewKinds(postroom.KindsConfig{Add: s.addedKinds(),
 		Without: []postroom.ActionType{postroom.Delete}})
 }

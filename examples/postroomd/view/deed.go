@@ -39,6 +39,7 @@ var verbs = map[postroom.ActionType]struct{ do, done string }{
 	postroom.Unstar:      {"take the star off", "Took the star off"},
 	postroom.Archive:     {"archive", "Archived"},
 	postroom.Snooze:      {"snooze", "Snoozed"},
+	postroom.CreateTask:  {"make a task of it", "Made a task of it"},
 	postroom.Escalate:    {"hand to another person", "Handed to another person"},
 	postroom.Forward:     {"forward", "Forwarded"},
 	postroom.AutoReply:   {"answer", "Answered"},

@@ -175,7 +175,8 @@ var said = map[string]string{
 	"undo": "It is being taken back.", "undo-all": "Being taken back: %s.", "renew": "It is asked again.",
 	"act":       "Being done: %s. They are actions like all others, and can be taken back.",
 	"ask-again": "Rejected, and the model is asked once more.", "decide-again": "The model is asked again.",
-	"instead": "Rejected, and done the other way.", "approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",
+	"close-task": "The task is done.",
+	"instead":    "Rejected, and done the other way.", "approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",
 }
 
 // doneText is the message for an address; empty if nothing was done. What it counts is in the parameters "n".

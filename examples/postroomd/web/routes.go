@@ -28,6 +28,7 @@ func (h *Handler) routes() []route {
 		{"POST /waiting/instead", approve, h.ofAnswers, http.HandlerFunc(h.instead)},
 		{"POST /waiting/again", approve, h.ofAnswers, http.HandlerFunc(h.askAgain)},
 		{"POST /waiting/{id}/renew", approve, h.ofAction, http.HandlerFunc(h.renew)},
+		{"POST /tasks/{id}/close", approve, h.ofAction, http.HandlerFunc(h.closeTask)},
 		{"GET /actions", see, h.ofList, h.show(h.actions)},
 		{"GET /actions/{id}", see, h.ofAction, h.showOne(h.action)},
 		{"POST /actions/{id}/undo", approve, h.ofAction, http.HandlerFunc(h.undoOne)},

@@ -12,12 +12,14 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/safety"
 )
 
 // A waitingPage lists what waits for a person.
 type waitingPage struct {
 	*texts.Requests
+	Tasks  texts.Tasks // on the first page
 	Filter *filterForm
 	Older  string // the query of the next page; empty on the last one
 	Later  bool   // it is not the first page
@@ -37,7 +39,20 @@ func (h *Handler) waiting(ctx context.Context, u *url.URL) (*view, error) {
 	if list.Next != "" {
 		page.Older = filter.Older(list.Next)
 	}
-	return &view{name: "waiting", title: "Waiting", live: true, data: page}, nil
+	if !page.Later {
+		page.Tasks, err = texts.NewTasks(ctx, h.app, tasks.Filter{AccountID: filter.ledger.AccountID, OpenOnly: true,
+			Limit: tasksShown})
+	}
+	return &view{name: "waiting", title: "Waiting", live: true, data: page}, err
+}
+
+// tasksShown bounds the tasks beside the requests.
+const tasksShown = 50
+
+// closeTask says that a task is done.
+func (h *Handler) closeTask(w http.ResponseWriter, r *http.Request) {
+	_, err := h.app.Tasks.Close(r.Context(), r.PathValue("id"), by(r))
+	h.done(w, r, "close-task", err)
 }
 
 // A requestPage is what waits about one message.

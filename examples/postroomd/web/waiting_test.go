@@ -20,6 +20,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -247,5 +248,35 @@ func TestARequestBecomesARule(t *testing.T) {
 	}
 	seer := w.as(access.Person{Name: "bob@example.org", Role: access.Approve})
 	require.NotContains(t, seer.get("waiting/"+waits[0].Action.ID).body, "always do this")
+	b.Quiet()
+}
+
+// What is to be done stands beside what waits, until a person says that it is done.
+func TestATaskIsClosed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`rules: [{name: Lists, condition: {type: header_present, header: List-Id},
+		action: create_task, parameters: {title: "Read <b>it</b>", due: "2026-12-01T15:00:00Z"}}]`), 0o600))
+	w := newWorldBy(t, file)
+	b := browsertest.Browse(t)
+	open := func() int {
+		list, err := w.Tasks.List(t.Context(), tasks.Filter{OpenOnly: true})
+		require.NoError(t, err)
+		return len(list)
+	}
+	for width, scheme := range map[int64]string{1280: "light", 390: "dark"} {
+		before := open()
+		require.Positive(t, before)
+		b.Size(width, 844)
+		b.Scheme(scheme)
+		b.Open(w.url + "waiting")
+		require.Equal(t, "Read <b>it</b>", browsertest.Eval[string](b, `document.querySelector("#tasks li a").textContent`))
+		b.Picture("waiting-tasks-" + strconv.FormatInt(width, 10))
+		browsertest.Eval[any](b, `document.querySelector("#tasks li button").click()`)
+		b.Until(`document.querySelector(".done")?.textContent.includes("The task is done")`)
+		require.Equal(t, before-1, open())
+	}
+	list, err := w.Tasks.List(t.Context(), tasks.Filter{})
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(list, func(task tasks.Task) bool { return task.ClosedBy == access.LocalName }))
 	b.Quiet()
 }
