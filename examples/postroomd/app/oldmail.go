@@ -42,6 +42,7 @@ type OldMail struct {
 	Messages int            `json:"messages"` // that the rules may decide about
 	Matched  int            `json:"matched"`
 	Rules    map[string]int `json:"rules"`    // actions by the names of their rules
+	Types    map[string]int `json:"types"`    // and by their types
 	Revision int64          `json:"revision"` // of the rules
 
 	CountedAt time.Time `json:"-"`
@@ -84,7 +85,7 @@ func (h *App) CountOldMail(ctx context.Context, a mailstore.Account) (*OldMail, 
 		return nil, err
 	}
 	counts, err := json.Marshal(OldMail{Messages: done.Messages, Matched: done.Matched, Rules: done.Rules,
-		Revision: revision})
+		Types: done.Actions, Revision: revision})
 	if err != nil {
 		return nil, err
 	}

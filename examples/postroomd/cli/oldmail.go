@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
@@ -51,7 +53,7 @@ func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (appli
 		if m.Actions() == 0 {
 			continue
 		}
-		yes, answered, err := askAbout(ctx, answers, out, a, m)
+		yes, answered, err := askAbout(ctx, answers, out, a, m, lasting(h.Env.ActionKinds(), m.Types))
 		if err != nil || !answered {
 			return applied, err
 		}
@@ -65,12 +67,26 @@ func askAboutOldMail(ctx context.Context, cmd *cobra.Command, h *app.App) (appli
 	return applied, nil
 }
 
-func askAbout(ctx context.Context, in *bufio.Reader, out io.Writer, a mailstore.Account,
-	m *app.OldMail) (yes, answered bool, err error) {
+// lasting returns those of the counted types of actions that nothing takes back, such as sending.
+func lasting(kinds *postroom.Kinds, counts map[string]int) map[string]int {
+	last := maps.Clone(counts)
+	maps.DeleteFunc(last, func(name string, _ int) bool {
+		kind, found := kinds.Kind(postroom.ActionType(name))
+		return found && kind.Reversible()
+	})
+	return last
+}
+
+func askAbout(ctx context.Context, in *bufio.Reader, out io.Writer, a mailstore.Account, m *app.OldMail,
+	lasting map[string]int) (yes, answered bool, err error) {
+	warning := ""
+	if len(lasting) > 0 {
+		warning = "What cannot be taken back: " + view.ByRule(lasting) + "; it is done at once unless it needs an approval.\n"
+	}
 	_, err = fmt.Fprintf(out, "%s of %s came before %s, when the mailbox was added, and nothing is done with them.\n"+
-		"The rules would do %s: %s.\n'postroomd rules apply --mailbox %s' does that at any time.\n",
+		"The rules would do %s: %s.\n%s'postroomd rules apply --mailbox %s' does that at any time.\n",
 		printer.Count(m.Messages, "message", "messages"), printer.Printable(a.Email), printer.Clock(a.DecideSince),
-		printer.Count(m.Actions(), "action", "actions"), view.ByRule(m.Rules), printer.Printable(a.Email))
+		printer.Count(m.Actions(), "action", "actions"), view.ByRule(m.Rules), warning, printer.Printable(a.Email))
 	if err != nil {
 		return false, false, err
 	}

@@ -52,11 +52,13 @@ func TestTheFirstRunLeavesOldMailAlone(t *testing.T) {
 	require.Contains(t, r.stdout, "by rule     all: ", r.stderr)
 }
 
-// An oldMailbox is a mailbox with old mail, for which there is a rule.
-func oldMailbox(t *testing.T) (server *gmailtest.Server, run func(in io.Reader, args ...string) (out string)) {
+// An oldMailbox is a mailbox with old mail, for which there is a rule, and more if they are given.
+func oldMailbox(t *testing.T, more ...string) (server *gmailtest.Server,
+	run func(in io.Reader, args ...string) (out string)) {
 	t.Helper()
 	server = newGmail(t)
-	rules := writeFile(t, "rules.yaml", "rules:\n  - {name: all, condition: {type: subject_regex, value: .}, action: star}\n")
+	rules := writeFile(t, "rules.yaml", "rules:\n  - {name: all, condition: {type: subject_regex, value: .}, action: star}\n"+
+		strings.Join(more, ""))
 	where := []string{"--config", configure(t, server, ""), "--set", "gmail.old_mail=leave", "--set",
 		"paths.rules=" + rules, "--data", filepath.Join(t.TempDir(), "data")}
 	return server, func(in io.Reader, args ...string) string {
@@ -83,6 +85,17 @@ func TestAPersonIsAskedAboutOldMailOnce(t *testing.T) {
 	require.NotContains(t, server.Counts(), gmailtest.MessagesModify)
 	require.NotContains(t, run(strings.NewReader("y\n"), "run", "--once"), askedAboutOld)
 	require.NotContains(t, server.Counts(), gmailtest.MessagesModify)
+}
+
+// A yes has messages sent about mail of years: the question says how many, before it is given.
+func TestTheQuestionSaysWhatCannotBeTakenBack(t *testing.T) {
+	server, run := oldMailbox(t, "  - {name: thanks, condition: {type: subject_regex, value: .}, priority: -1, action: auto_reply, "+
+		"parameters: {body: Thanks.}, safe_mode: dangerous_override, authentication: not_required, stop: false}\n")
+	out := run(strings.NewReader("n\n"), "run", "--once")
+	require.Regexp(t, "(?m)^What cannot be taken back: auto_reply [0-9]+; it is done at once unless it needs an approval\\.$", out)
+	require.NotContains(t, server.Counts(), gmailtest.MessagesSend)
+	require.Regexp(t, "(?m)^[0-9]+ messages are mail from before the mailbox was added, sent mail, drafts, spam or trash, "+
+		"about which nothing is decided\\.$", out)
 }
 
 func TestOldMailIsSortedAfterAYes(t *testing.T) {

@@ -26,6 +26,8 @@ type MailboxRun struct {
 	// OldMailRules counts the actions that the rules would do with all old mail, by the names of the rules.
 	OldMailRules map[string]int `json:"old_mail_rules,omitempty"`
 	Failure      string         `json:"failure,omitempty"` // why it could not be worked on, and what to do
+
+	leavesOldMail bool // from before it was added
 }
 
 // newMailboxRuns says what became of each mailbox.
@@ -49,7 +51,7 @@ func newMailboxRuns(ctx context.Context, o *app.OneRun) ([]MailboxRun, error) {
 		}
 		fault := cmp.Or(o.Faults[id], left[id], missed)
 		run := MailboxRun{Email: account.Email, State: account.State, Reason: account.Reason,
-			Failure: failureOf(account, fault)}
+			Failure: failureOf(account, fault), leavesOldMail: !account.DecideSince.IsZero()}
 		if run.Messages, err = o.App.CountMail(ctx, id); err != nil {
 			return nil, err
 		}

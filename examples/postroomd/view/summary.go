@@ -205,8 +205,11 @@ func (s *Summary) Print(w io.Writer, program, flags string) error {
 		t.linef("A rule is disabled, and decides nothing until it is changed: %s.", printer.Printable(d.String()))
 	}
 	if left := s.leftAlone(); left > 0 {
-		t.linef("%s sent mail, drafts, spam or trash, about which nothing is decided.",
-			printer.Count(left, "message is", "messages are"))
+		of := "sent mail, drafts, spam or trash"
+		if slices.ContainsFunc(s.Mailboxes, func(m MailboxRun) bool { return m.leavesOldMail }) {
+			of = "mail from before the mailbox was added, " + of
+		}
+		t.linef("%s %s, about which nothing is decided.", printer.Count(left, "message is", "messages are"), of)
 	}
 	if s.Failed > 0 {
 		t.linef("%s failed; to see why: %s actions --state failed --json %s", printer.Count(s.Failed, "action", "actions"),
@@ -269,7 +272,7 @@ func (s *Summary) printStopped(t *tally) {
 	}
 }
 
-// leftAlone counts the messages with a label that excludes them from decisions.
+// leftAlone counts the messages that are too old for decisions, or have a label that excludes them.
 func (s *Summary) leftAlone() int {
 	decided := s.Unmatched + s.Undecided + s.Held + s.Tried
 	for _, n := range s.Rules {
