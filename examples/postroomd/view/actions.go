@@ -172,9 +172,10 @@ func (v *WholeAction) readUndo(ctx context.Context, h *app.App, a postroom.Actio
 	if a.State != postroom.ActionCompleted {
 		return nil
 	}
-	plan := h.Undoer.Plan
+	plan, text := h.Undoer.Plan, PlanText
 	if v.Undo != "" && !v.CanUndo {
 		plan = h.Undoer.Report
+		text = func(_ postroom.Action, r undo.Report, name func(string) string) string { return UndoText(r, name) }
 	}
 	asking, stop := context.WithTimeout(ctx, patience)
 	defer stop()
@@ -189,7 +190,7 @@ func (v *WholeAction) readUndo(ctx context.Context, h *app.App, a postroom.Actio
 		v.Refused = "what would be left alone cannot be read now: " + err.Error()
 		return nil
 	}
-	v.Plan = textLines(UndoText(report, func(id string) string { return names.Name(a.AccountID, id) }))
+	v.Plan = textLines(text(a, report, func(id string) string { return names.Name(a.AccountID, id) }))
 	return nil
 }
 

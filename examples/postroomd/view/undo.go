@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
@@ -35,6 +38,24 @@ func UndoText(r undo.Report, name func(id string) string) string {
 		return "  there was nothing to restore: the message is as without the action\n"
 	}
 	return b.String()
+}
+
+// trashTime is how long Gmail keeps what is in the trash.
+const trashTime = 30 * 24 * time.Hour
+
+// PlanText says what the undo of an action would change, as [UndoText] does of one that is done, and until when Gmail
+// keeps a message that the action has thrown into the trash.
+func PlanText(a postroom.Action, r undo.Report, name func(id string) string) string {
+	text := UndoText(r, name)
+	if !slices.Contains(r.Restored.Remove, postroom.LabelTrash) || a.ExecutedAt.IsZero() {
+		return text
+	}
+	until := a.ExecutedAt.Add(trashTime)
+	if time.Now().After(until) {
+		return text + "  Gmail deletes what is in the trash after 30 days: it may be gone\n"
+	}
+	return text + "  Gmail keeps the message in the trash until " + until.UTC().Format(time.DateOnly) +
+		", and then deletes it\n"
 }
 
 // An UndoPreview is what taking back all that a filter selects would do.

@@ -181,7 +181,10 @@ func textLines(text string) (lines []string) {
 func (t *Undos) example(r undo.Result) string {
 	lines := ""
 	if r.Ending.Undone() && r.Ending != undo.EndingHost && r.Ending != undo.EndingNothing || len(r.Report.Preserved) > 0 {
-		lines = UndoText(r.Report, func(label string) string { return t.Names.Name(r.Action.AccountID, label) })
+		name := func(label string) string { return t.Names.Name(r.Action.AccountID, label) }
+		if lines = UndoText(r.Report, name); t.Planned {
+			lines = PlanText(r.Action, r.Report, name)
+		}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %s %s\n", r.Action.ID, app.Describe(r.Action, t.Names))

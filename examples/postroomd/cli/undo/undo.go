@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
@@ -136,7 +137,8 @@ func (c *undoFlags) undo(ctx context.Context, h *app.App, cmd *cobra.Command, pr
 	if err != nil {
 		return err
 	}
-	return printUndo(ctx, h, cmd, "action %s is taken back\n", id, report)
+	text := func(_ postroom.Action, r undo.Report, name func(string) string) string { return view.UndoText(r, name) }
+	return printUndo(ctx, h, cmd, "action %s is taken back\n", id, report, text)
 }
 
 func planUndo(ctx context.Context, h *app.App, cmd *cobra.Command, prefix string) error {
@@ -148,7 +150,7 @@ func planUndo(ctx context.Context, h *app.App, cmd *cobra.Command, prefix string
 	if err != nil {
 		return refused(err)
 	}
-	return printUndo(ctx, h, cmd, "action %s would be taken back\n", id, report)
+	return printUndo(ctx, h, cmd, "action %s would be taken back\n", id, report, view.PlanText)
 }
 
 // jobFinished reports whether a job has finished.
@@ -167,7 +169,8 @@ func refused(err error) error {
 	return err
 }
 
-func printUndo(ctx context.Context, h *app.App, cmd *cobra.Command, title, id string, report undo.Report) error {
+func printUndo(ctx context.Context, h *app.App, cmd *cobra.Command, title, id string, report undo.Report,
+	text func(postroom.Action, undo.Report, func(string) string) string) error {
 	a, err := h.Ledger.Action(ctx, id)
 	if err != nil {
 		return err
@@ -178,7 +181,7 @@ func printUndo(ctx context.Context, h *app.App, cmd *cobra.Command, title, id st
 	}
 	name := func(label string) string { return names.Name(a.AccountID, label) }
 	out := cmd.OutOrStdout()
-	_, err = io.WriteString(out, printer.WrapLines(fmt.Sprintf(title+"%s", id, view.UndoText(report, name)),
+	_, err = io.WriteString(out, printer.WrapLines(fmt.Sprintf(title+"%s", id, text(a, report, name)),
 		printer.TerminalWidth(out)))
 	return err
 }
