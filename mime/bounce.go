@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -105,6 +106,32 @@ func (r BounceRecipient) Hard() bool {
 	default:
 		return false
 	}
+}
+
+// A BounceClass says whether a server would refuse the same message again.
+type BounceClass string
+
+// The classes of bounces.
+const (
+	BounceHard        BounceClass = "hard"    // a permanent failure
+	BounceSoft        BounceClass = "soft"    // a transient one
+	BounceUnspecified BounceClass = "unknown" // the server does not say
+)
+
+// Class returns what the server says of the failure: by the first digit of the Status, else of the Code. It does not
+// consider the Reason, as [BounceRecipient.Hard] does: a full mailbox is often a permanent failure to its server.
+func (r BounceRecipient) Class() BounceClass {
+	said := r.Status
+	if said == "" && r.Code > 0 {
+		said = strconv.Itoa(r.Code)
+	}
+	switch {
+	case strings.HasPrefix(said, "5"):
+		return BounceHard
+	case strings.HasPrefix(said, "4"):
+		return BounceSoft
+	}
+	return BounceUnspecified
 }
 
 // A BounceReason is the reason why a message was not delivered.

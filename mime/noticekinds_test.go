@@ -56,3 +56,31 @@ func TestIDsBeyondASCIIAreNotReferredTo(t *testing.T) {
 	require.Empty(t, o.InReplyTo)
 	require.Equal(t, []string{"a@b.example"}, o.References)
 }
+
+// Zoho names the recipient before the codes, or in brackets; sendmail 5 without angle brackets.
+func TestNoticesOfZohoAndOldSendmail(t *testing.T) {
+	zoho := "From: mailer-daemon@mail.zoho.example\nTo: me@a.example\nSubject: Undelivered Mail Returned to Sender\n\n" +
+		"This message was created automatically by mail delivery software.\n" +
+		" A message that you sent could not be delivered to one or more of its recipients. This is a permanent error.\n\n"
+	sendmail := "From: Mail Delivery Subsystem <MAILER-DAEMON@v5.example>\nTo: me@a.example\nSubject: Returned mail\n\n" +
+		"   ----- Transcript of session follows -----\n"
+	for text, want := range map[string]mime.BounceRecipient{
+		zoho + "bob@gone.example Invalid Address, ERROR_CODE :550, ERROR_CODE :5.1.1 <bob@gone.example>... User Unknown\n": {
+			Code: 550, Status: "5.1.1", Reason: mime.ReasonNoUser},
+		zoho + "bob@gone.example Invalid Address, ERROR_CODE :550, ERROR_CODE :Requested action not taken: mailbox unavailable\n": {
+			Code: 550, Reason: mime.ReasonNoUser},
+		zoho + "[Status: Error, Address: <bob@gone.example>, ResponseCode 421, , Host not reachable.]\n": {
+			Code: 421, Reason: mime.ReasonUnknown},
+		sendmail + "While talking to gone.example:\n>>> RCPT To:<bob@gone.example>\n<<< 550 User unknown\n" +
+			"550 bob@gone.example... User unknown\n\n   ----- Unsent message follows -----\nFrom: me@a.example\nSubject: Hi\n": {
+			Code: 550, Reason: mime.ReasonNoUser},
+		sendmail + "550 bob@gone.example... Host unknown\n": {Code: 550, Reason: mime.ReasonNoDomain},
+	} {
+		b := bounce.Read(parsed(t, text))
+		require.NotNil(t, b, text)
+		require.Len(t, b.Recipients, 1, text)
+		got := b.Recipients[0]
+		require.Equal(t, "bob@gone.example", got.Final, text)
+		require.Equal(t, want, mime.BounceRecipient{Code: got.Code, Status: got.Status, Reason: got.Reason}, got.Diagnostic)
+	}
+}

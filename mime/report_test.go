@@ -89,6 +89,19 @@ func TestHardBounces(t *testing.T) {
 	}
 }
 
+// A bounce is hard or soft by the class of its status, else by the SMTP code, else unknown.
+func TestClassOfABounce(t *testing.T) {
+	for want, recipients := range map[mime.BounceClass][]mime.BounceRecipient{
+		mime.BounceHard:        {{Status: "5.2.2", Reason: mime.ReasonFull}, {Status: "5.1.1", Code: 450}, {Code: 550}},
+		mime.BounceSoft:        {{Status: "4.4.1", Code: 550, Reason: mime.ReasonNoDomain}, {Code: 421}},
+		mime.BounceUnspecified: {{}, {Reason: mime.ReasonNoUser}, {Code: 250}, {Status: "2.0.0", Code: 550}},
+	} {
+		for _, r := range recipients {
+			require.Equal(t, want, r.Class(), "%+v", r)
+		}
+	}
+}
+
 // report is a report of a type, as a person's program sends it, with so many parts of content.
 func report(from, multipart, kind string, contents ...string) string {
 	between := "\n--b\nContent-Type: " + kind + "\n\n"

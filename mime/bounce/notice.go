@@ -218,9 +218,11 @@ func (n *noticeReader) finish(action mime.BounceAction, text string) {
 var (
 	noticeAddress = `<?([^\s<>()@:;,"']+@[^\s<>()@:;,"'\]\[]+[^\s<>()@:;,"'\]\[.])>?`
 	// startsWithAddress matches a line that names a recipient, in the forms of the various programs: alone, before a colon
-	// (qmail, Postfix, Yahoo), dots (sendmail) or a date (Exchange), after a name (Outlook, Office 365).
+	// (qmail, Postfix, Yahoo), dots (sendmail), a date (Exchange) or codes (Zoho), after a name (Outlook, Office 365).
 	startsWithAddress = regexp.MustCompile(`^` + noticeAddress +
-		`(?:\s*\([^()]*\))?(?:$|\s*[:;]\s*(.*)$|\s*\.\.\.\s*(.*)$|\s+on\s+(?:[A-Za-z]{2,4},?\s+)?[0-9].*$)`)
+		`(?:\s*\([^()]*\))?(?:$|\s*[:;]\s*(.*)$|\s*\.\.\.\s*(.*)$|\s+on\s+(?:[A-Za-z]{2,4},?\s+)?[0-9].*$|` +
+		`\s+([^<>@]{0,60}\bERROR_CODE ?:.*)$)`)
+	zohoStatus    = regexp.MustCompile(`^\[Status: [^,@]{1,40}, Address: ` + noticeAddress + `, (.*?)\]?$`)
 	recipientWord = regexp.MustCompile(`(?i)^(?:(?:failed |final |original )?recipients?(?: address)?|to|rcpt to)[:=]`)
 	afterCode     = regexp.MustCompile(
 		`^[45][0-9]{2}[ -](?:[45]\.[0-9]{1,3}\.[0-9]{1,3} )?` + noticeAddress + `(?:\.\.\.|,) `) // sendmail
@@ -237,11 +239,14 @@ func noticeRecipient(line string) (address, why string, ok bool) {
 	}
 	line = strings.TrimSpace(strings.TrimPrefix(line, recipientWord.FindString(line)))
 	if found := startsWithAddress.FindStringSubmatch(line); found != nil {
-		why = found[2] + found[3]
+		why = found[2] + found[3] + found[4]
 		if generated := generatedFrom.FindString(line); generated != "" {
 			why = generated + " " + why
 		}
 		return found[1], why, true
+	}
+	if found := zohoStatus.FindStringSubmatch(line); found != nil {
+		return found[1], found[2], true
 	}
 	if found := afterCode.FindStringSubmatch(line); found != nil {
 		return found[1], line, true

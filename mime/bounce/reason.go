@@ -116,11 +116,11 @@ var reasonWords = []struct {
 	{mime.ReasonUnauthenticated, []string{"unauthenticated", "dmarc", "spf ", "dkim", "reverse dns"}},
 	{mime.ReasonNoDomain, []string{
 		"domain not found", "host not found", "domain name not found", "unrouteable", "unknown host", "no such domain",
-		"null mx", "any host named",
+		"null mx", "any host named", "host unknown",
 	}},
 	{mime.ReasonClosed, []string{"disabled", "inactive", "no longer", "deactivated"}},
 	{mime.ReasonNoUser, []string{
-		"user unknown", "unknown user", "no such", "n't exist", "not exist", "not found", "recipientnotfound", "be found",
+		"user unknown", "unknown user", "no such", "n't exist", "not exist", "not found", "be found",
 		"mailbox unavailable", "invalid recipient", "no mailbox", "unknown in", "doesn't have a", "not a registered",
 	}},
 	{mime.ReasonTooLarge, []string{"too large", "message size"}},
