@@ -201,6 +201,11 @@ func TestPushWithABadTokenIsRefused(t *testing.T) {
 		"expired":            claim("exp", time.Now().Add(-time.Hour).Unix()),
 		"of the future":      claim("iat", time.Now().Add(time.Hour).Unix()),
 		"without an end":     claim("exp", 0),
+		"not valid yet":      claim("nbf", time.Now().Add(time.Hour).Unix()),
+		"with an unknown extension": signing.token(t, func(header, _ map[string]any) {
+			header["crit"], header["x-bound"] = []string{"x-bound"}, true
+		}),
+		"with no extension that is critical": signing.token(t, func(header, _ map[string]any) { header["crit"] = []string{} }),
 	}
 	for name, token := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -35,6 +35,7 @@ type pushClaims struct {
 	Verified bool   `json:"email_verified"`
 	Expires  int64  `json:"exp"`
 	Issued   int64  `json:"iat"`
+	Begins   int64  `json:"nbf"`
 }
 
 var (
@@ -68,14 +69,18 @@ func (c *keyCache) verify(ctx context.Context, token string) (claims pushClaims,
 		return claims, errBadToken
 	}
 	var header struct {
-		Algorithm string `json:"alg"`
-		KeyID     string `json:"kid"`
+		Algorithm string          `json:"alg"`
+		KeyID     string          `json:"kid"`
+		Critical  json.RawMessage `json:"crit"`
 	}
 	if err := decodePart(parts[0], &header); err != nil {
 		return claims, err
 	}
 	if header.Algorithm != "RS256" {
 		return claims, fmt.Errorf("the token is signed with %.20q, not with RS256", header.Algorithm)
+	}
+	if header.Critical != nil { // RFC 7515, section 4.1.11: who does not know an extension refuses the token
+		return claims, fmt.Errorf("the token needs extensions that are not known here: %.100s", header.Critical)
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
 	if err != nil {
@@ -93,7 +98,8 @@ func (c *keyCache) verify(ctx context.Context, token string) (claims pushClaims,
 		return claims, err
 	}
 	now := time.Now()
-	if now.After(time.Unix(claims.Expires, 0).Add(clockSkew)) || now.Before(time.Unix(claims.Issued, 0).Add(-clockSkew)) {
+	if now.After(time.Unix(claims.Expires, 0).Add(clockSkew)) ||
+		now.Before(time.Unix(max(claims.Issued, claims.Begins), 0).Add(-clockSkew)) {
 		return claims, errors.New("the token has expired, or is not valid yet")
 	}
 	return claims, nil
