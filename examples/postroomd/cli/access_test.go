@@ -179,3 +179,15 @@ func TestAMailboxByMistakeIsNamed(t *testing.T) {
 	d.ready()
 	d.stop()
 }
+
+// What a person would approve of a mailbox that this machine has no access to is not done here: the list says so.
+func TestRequestsThatCannotBeDoneHereAreMarked(t *testing.T) {
+	m := newTeatime(t, forwardTea, "", letterNamed(1))
+	runOnce(t, m.where...)
+	const mark = "it cannot be done here, no access here: "
+	here := m.postroomd("approvals", "list")
+	require.Contains(t, here.stdout, "forward", here.stderr)
+	require.NotContains(t, here.stdout, mark)
+	elsewhere := m.postroomd("approvals", "list", "--set", "gmail.address="+neighbour)
+	require.Contains(t, elsewhere.stdout, mark, elsewhere.stderr)
+}
