@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
@@ -111,6 +112,10 @@ func describeUndo(a postroom.Action, names app.LabelNames) string {
 		}
 		if len(parts) == 0 {
 			return "nothing to take back"
+		}
+		if slices.Contains(own.Add, postroom.LabelTrash) && !a.ExecutedAt.IsZero() {
+			parts = append(parts, "until Gmail deletes the message on "+
+				a.ExecutedAt.Add(trashTime).UTC().Format(time.DateOnly))
 		}
 		return strings.Join(parts, ", ")
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -24,6 +25,12 @@ func TestAnUndoSaysUntilWhenGmailKeepsTheMail(t *testing.T) {
 	require.NotContains(t, PlanText(a, archived, name), "Gmail keeps")
 	a.ExecutedAt = time.Now().Add(-31 * 24 * time.Hour)
 	require.Contains(t, PlanText(a, out, name), "  Gmail deletes what is in the trash after 30 days: it may be gone\n")
+
+	hint := postroom.UndoHint{InverseAction: postroom.Restore, Before: &postroom.Snapshot{LabelIDs: []string{"INBOX"}},
+		After: &postroom.Snapshot{LabelIDs: []string{"TRASH"}}}
+	a.State, a.UndoHint = postroom.ActionCompleted, &hint
+	require.Regexp(t, "until Gmail deletes the message on "+a.ExecutedAt.Add(30*24*time.Hour).UTC().Format(time.DateOnly),
+		describeUndo(a, app.LabelNames{}))
 
 	planned := &Undos{Planned: true, Examples: 1}
 	planned.Add(undo.Result{Action: a, Ending: undo.EndingRestored, Report: out})
