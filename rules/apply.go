@@ -37,7 +37,7 @@ type ApplyConfig struct {
 	// Labels and Ledger are those of [Config]. Required.
 	Labels Labels
 	Ledger Ledger
-	// People know what was changed by hand, or undone: actions that would reverse that are left out. *undo.Undoer
+	// People know what was changed by hand, undone or asked before: what goes against that is left out. *undo.Undoer
 	// implements it. Default nil: all that the rules say is done.
 	People People
 	// Now returns the present time. Default [time.Now].
@@ -59,14 +59,14 @@ type Applied struct {
 	// AlreadySo are actions that are left out because the message is as they would leave it. Refused are those that are
 	// recorded as failed, since they name a label that is not there. Waiting are among the recorded ones those that wait
 	// for a person; zero in a dry run. LeftAlone are actions that are left out because they would reverse what a person
-	// has changed by hand, or do again what was undone.
+	// has changed by hand, or do again what was undone or rejected, or what waits or is done for good.
 	AlreadySo, Refused, Waiting, LeftAlone int
 }
 
 // People know what people have done to messages.
 type People interface {
 	// Reverses reports whether a decision would reverse what a person has changed by hand of the message, or do again
-	// what was undone. The decision names labels by their ids.
+	// what was undone or rejected, or what waits or is done for good. The decision names labels by their ids.
 	Reverses(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (bool, error)
 }
 

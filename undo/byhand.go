@@ -1,7 +1,9 @@
 package undo
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,11 +13,14 @@ import (
 )
 
 // Reverses reports whether a decision about a message would reverse what a person has changed by hand, or do again
-// what was undone, when the message has the labels that msg names. A change counts as made by hand if no action of the
-// ledger explains it; see also [Config].ByHand. A decision reverses it if it takes away a label that was added, or adds
-// one that was removed; to throw a message away also reverses that it was filed under a label, starred, or moved into
-// the inbox.
+// what was undone or rejected, or what waits or is done for good, when the message has the labels that msg names. A
+// change counts as made by hand if no action of the ledger explains it; see also [Config].ByHand. A decision reverses
+// it if it takes away a label that was added, or adds one that was removed; to throw a message away also reverses that
+// it was filed under a label, starred, or moved into the inbox.
 func (u *Undoer) Reverses(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (bool, error) {
+	if repeats, err := u.repeats(ctx, msg, d); err != nil || repeats {
+		return repeats, err
+	}
 	past, err := u.ledger.History(ctx, msg.AccountID, msg.ID)
 	if err != nil {
 		return false, err
@@ -43,6 +48,42 @@ func (u *Undoer) Reverses(ctx context.Context, msg *postroom.Message, d *postroo
 		byHand = join(byHand, h.byOthers())
 	}
 	return reverses(planned, byHand, now), nil
+}
+
+// repeats reports whether the same action of the message waits or is under way, a person has rejected it, or it is done
+// and cannot be taken back. Of what can be, the labels say whether it is still so.
+func (u *Undoer) repeats(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (bool, error) {
+	states := []postroom.ActionState{postroom.ActionPendingApproval, postroom.ActionQueued, postroom.ActionExecuting,
+		postroom.ActionRejected}
+	kind, known := u.kinds.Kind(d.Action)
+	if !known {
+		return false, nil
+	}
+	if !kind.Reversible() {
+		states = append(states, postroom.ActionCompleted)
+	}
+	list, err := u.ledger.Actions(ctx, safety.Filter{AccountID: msg.AccountID, MessageID: msg.ID,
+		Types: []postroom.ActionType{d.Action}, States: states, Limit: 100})
+	if err != nil {
+		return false, err
+	}
+	planned, err := json.Marshal(d.Parameters)
+	if err != nil {
+		return false, fmt.Errorf("undo: %w", err)
+	}
+	for _, e := range list {
+		if e.Decision.Decision.Key == d.Key && d.Key != "" {
+			continue // it is this decision, of a batch that is being finished
+		}
+		same, err := json.Marshal(e.Action.Parameters)
+		if err != nil {
+			return false, fmt.Errorf("undo: %w", err)
+		}
+		if bytes.Equal(same, planned) || len(e.Action.Parameters) == 0 && len(d.Parameters) == 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // planned returns the change of labels that a decision would make. What is thrown away leaves the inbox.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -64,5 +65,67 @@ func TestADecisionReversesWhatTheMailboxReports(t *testing.T) {
 		require.True(t, h.reverses(never, postroom.ApplyLabel, "INBOX"))
 		require.False(t, h.reverses(never, postroom.Archive, "Label_2"), "it was archived since")
 		require.False(t, h.reverses(never, postroom.Star, "INBOX"))
+	})
+}
+
+// What waits, or has happened and cannot be taken back, is not to be done once more, and what a person has rejected is
+// not to be asked again.
+func TestADecisionRepeatsWhatWasAskedOrAnswered(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		msg := &postroom.Message{ID: "message-1", AccountID: account, LabelIDs: []string{"INBOX"}}
+		label := func(id string) postroom.Parameters { return postroom.Parameters{"label": id} }
+		decision := func(action postroom.ActionType, p postroom.Parameters) postroom.Decision {
+			return postroom.Decision{Action: action, Parameters: p, Confidence: 1, Rationale: "test",
+				Source: postroom.SourceDeterministic, RuleID: "rule-1"}
+		}
+		repeats := func(action postroom.ActionType, p postroom.Parameters) bool {
+			d := decision(action, p)
+			found, err := h.undoer.Reverses(t.Context(), msg, &d)
+			require.NoError(t, err)
+			return found
+		}
+		record := func(key string, action postroom.ActionType, p postroom.Parameters) (a postroom.Action) {
+			d := decision(action, p)
+			d.Key = key
+			h.write(func(ctx context.Context, tx queue.Tx) (err error) {
+				a, err = h.ledger.Record(ctx, msg, d)(ctx, tx)
+				return err
+			})
+			return a
+		}
+		reject := func(id string) {
+			h.write(func(ctx context.Context, tx queue.Tx) error {
+				_, err := h.ledger.Reject(ctx, tx, id, "ann", "no")
+				return err
+			})
+		}
+		require.False(t, repeats(postroom.Delete, nil))
+		deletion := record("1", postroom.Delete, nil)
+		require.Equal(t, postroom.ActionPendingApproval, deletion.State)
+		require.True(t, repeats(postroom.Delete, nil), "it waits for a person")
+		same := decision(postroom.Delete, nil)
+		same.Key = "1"
+		found, err := h.undoer.Reverses(t.Context(), msg, &same)
+		require.NoError(t, err)
+		require.False(t, found, "a batch that is finished decides the same")
+		reject(deletion.ID)
+		require.True(t, repeats(postroom.Delete, nil), "a person has rejected it")
+
+		labelled := record("2", postroom.ApplyLabel, label("Label_1"))
+		require.Equal(t, postroom.ActionQueued, labelled.State)
+		require.True(t, repeats(postroom.ApplyLabel, label("Label_1")), "it is queued")
+		require.False(t, repeats(postroom.ApplyLabel, label("Label_2")), "another label")
+		h.complete(labelled.ID, postroom.UndoHint{InverseAction: postroom.RemoveLabel})
+		require.False(t, repeats(postroom.ApplyLabel, label("Label_1")), "the labels say whether it is so still")
+
+		msg.ID = "message-2"
+		require.False(t, repeats(postroom.Delete, nil), "another message")
+		deletion = record("3", postroom.Delete, nil)
+		h.write(func(ctx context.Context, tx queue.Tx) error {
+			_, err := h.ledger.Approve(ctx, tx, deletion.ID, "ann")
+			return err
+		})
+		h.complete(deletion.ID, postroom.UndoHint{})
+		require.True(t, repeats(postroom.Delete, nil), "it is done, and cannot be taken back")
 	})
 }

@@ -214,7 +214,7 @@ func (p *Preview) leaves(ctx context.Context, h *app.App, m *postroom.Message, a
 }
 
 // ByHand is why a message is left alone unless [Request] says again.
-const ByHand = "you have changed this by hand, or undone it"
+const ByHand = "you have changed this by hand, undone or rejected it, or it waits"
 
 // digest is that of the action and the ids of its messages, in any order.
 func (p *Preview) digest(accountID string) string {

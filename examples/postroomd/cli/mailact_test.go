@@ -50,7 +50,7 @@ func TestMailActShowsAsksDoesAndIsTakenBack(t *testing.T) {
 	require.ElementsMatch(t, before, inbox())
 
 	r = m.postroomd(append(act, "--dry-run")...)
-	require.Regexp(t, `(?m)^left alone +3: you have changed this by hand, or undone it; --again does it all the same$`, r.stdout)
+	require.Regexp(t, `(?m)^left alone +3: you have changed this by hand, undone or rejected it, or it waits; --again does it all the same$`, r.stdout)
 	r = m.postroomd(append(act, "--dry-run", "--again", "--json")...)
 	var p bulk.Preview
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &p), r.stdout)

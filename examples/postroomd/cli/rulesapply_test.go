@@ -37,8 +37,11 @@ func TestABatchSaysWhatOfItCanBeTakenBack(t *testing.T) {
 	require.Contains(t, m.postroomd("undo", "--batch", "rest", "--yes").stdout, "1 action taken back, 1 not\n")
 	require.Regexp(t, `(?m)^'postroomd undo --batch star' takes it back$`, apply("--rule", "Star", "--batch", "star", "--again"))
 
+	require.Regexp(t, `(?m)^left alone +1 action, since you have .* or it waits or was sent`,
+		apply("--rule", "Bill", "--dry-run"), "nobody is asked twice")
 	var v view.Applied
-	require.NoError(t, json.Unmarshal([]byte(apply("--rule", "Bill", "--rule", "Star", "--dry-run", "--json")), &v))
+	require.NoError(t, json.Unmarshal(
+		[]byte(apply("--rule", "Bill", "--rule", "Star", "--dry-run", "--json", "--again")), &v))
 	require.Equal(t, []string{"forward"}, v.Irreversible)
 }
 
@@ -77,6 +80,6 @@ func TestApplyLeavesAloneWhatAPersonHasChanged(t *testing.T) {
 	require.Empty(t, left.Actions)
 	require.Equal(t, 1, left.AlreadySo)
 	r := m.postroomd("rules", "apply", "--dry-run")
-	require.Contains(t, r.stdout, "2 actions, since you have changed this by hand, or undone it")
+	require.Contains(t, r.stdout, "2 actions, since you have changed this by hand, undone or rejected it")
 	require.Equal(t, map[string]int{"archive": 2}, apply("--dry-run", "--again").Actions)
 }

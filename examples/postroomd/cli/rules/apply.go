@@ -38,7 +38,8 @@ func rulesApply() *cobra.Command {
 		Short: "Do the rules in use to mail that is there, as one batch that can be taken back",
 		Long: "Do the rules in use to mail that is there, as if it arrived now: what is dangerous waits for a person, all of it is in the\n" +
 			"ledger, and one command takes the batch back, except what was sent or deleted for good. Sent mail, drafts, spam and trash are\n" +
-			"left alone, and so is what you have changed by hand since, or undone; --again does that as well. You see how many actions each\n" +
+			"left alone, and so is what you have changed by hand since, undone or rejected, and what waits\n" +
+			"for you or was sent; --again does that as well. You see how many actions each\n" +
 			"rule takes and are asked first.\n\n" +
 			"    postroomd rules apply --since 90d --rule Newsletters --dry-run\n" +
 			"    postroomd undo --batch BATCH\n\n" +
@@ -185,7 +186,8 @@ func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bo
 	out.Add("already so", done.AlreadySo)
 	if done.LeftAlone > 0 {
 		out.Add("left alone", printer.Count(done.LeftAlone, "action", "actions")+
-			", since you have changed this by hand, or undone it; --again does it all the same")
+			", since you have changed this by hand, undone or rejected it, or it waits or was sent; "+
+			"--again does it all the same")
 	}
 	if done.Refused > 0 {
 		out.Add("refused", printer.Count(done.Refused, "names", "name")+" a label that is not there")
