@@ -1,7 +1,10 @@
 package charset
 
 import (
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -10,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
 )
@@ -90,10 +94,11 @@ const (
 // charset-gbk.
 var charsetAliases = map[string]encoding.Encoding{
 	"gb2312": simplifiedchinese.GB18030, "gb_2312-80": simplifiedchinese.GB18030, "gbk": simplifiedchinese.GB18030,
-	"cp936": simplifiedchinese.GB18030, "x-gbk": simplifiedchinese.GB18030, "hz-gb-2312": simplifiedchinese.HZGB2312,
+	"euc-cn": simplifiedchinese.GB18030, "cp936": simplifiedchinese.GB18030, "x-gbk": simplifiedchinese.GB18030, "hz-gb-2312": simplifiedchinese.HZGB2312,
 	"cp932": japanese.ShiftJIS, "x-sjis-jp": japanese.ShiftJIS, "iso-2022-jp-1": japanese.ISO2022JP,
 	"iso-2022-jp-2": japanese.ISO2022JP, "iso-2022-jp-ms": japanese.ISO2022JP, "cp50220": japanese.ISO2022JP,
 	"cp949": korean.EUCKR, "x-windows-949": korean.EUCKR, "ms949": korean.EUCKR, "uhc": korean.EUCKR,
+	"cp950": traditionalchinese.Big5, "mac-roman": charmap.Macintosh,
 	"cp850": charmap.CodePage850, "cp437": charmap.CodePage437, "cp858": charmap.CodePage858,
 	"ansi_x3.110-1983": charmap.Windows1252, "iso-8859-8-i": charmap.ISO8859_8, "latin-1": charmap.Windows1252,
 	"iso-2022-kr": iso2022KR{korean.EUCKR}, "csiso2022kr": iso2022KR{korean.EUCKR},
@@ -127,9 +132,12 @@ var separators = strings.NewReplacer("-", "", "_", "", " ", "", ":", "")
 
 // usualName returns a name with the separators that charsets of its family have.
 //
-// QUIRK: "cp-850", "iso8859_15" and "windows 1252" occur.
+// QUIRK: "cp-850", "iso8859_15", "windows 1252" and "utf7" occur.
 func usualName(name string) string {
 	plain := separators.Replace(name)
+	if usual, known := plainNames()[plain]; known {
+		return usual
+	}
 	for family, usual := range map[string]string{"iso8859": "iso-8859-", "windows": "windows-", "cp": "cp",
 		"koi8": "koi8-",
 		"euc":  "euc-"} {
@@ -139,6 +147,20 @@ func usualName(name string) string {
 	}
 	return plain
 }
+
+// plainNames has the names of no such family by their forms without separators.
+var plainNames = sync.OnceValue(func() map[string]string {
+	names := slices.AppendSeq([]string{
+		"utf-16le", "utf-16be", "utf-32le", "utf-32be", "us-ascii", "shift_jis", "iso-2022-jp", "big5-hkscs",
+		"ks_c_5601-1987", "ks_c_5601-1989", "tis-620", "x-mac-cyrillic", "x-mac-roman", "x-euc-jp",
+	}, maps.Keys(charsetAliases))
+	slices.Sort(names)
+	plain := make(map[string]string, len(names))
+	for _, name := range names {
+		plain[separators.Replace(name)] = name
+	}
+	return plain
+})
 
 // charsetName returns the form in which charset names are compared.
 //
@@ -163,12 +185,13 @@ func saysNothing(name string) bool {
 }
 
 func isUTF8(name string) bool {
-	return name == "utf-8" || name == "utf8" || name == "unicode-1-1-utf-8"
+	plain := separators.Replace(name)
+	return plain == "utf8" || plain == "unicode11utf8"
 }
 
 func isUTF7(name string) bool {
-	switch charsetName(name) {
-	case "utf-7", "unicode-1-1-utf-7", "x-unicode-2-0-utf-7":
+	switch separators.Replace(charsetName(name)) {
+	case "utf7", "unicode11utf7", "xunicode20utf7":
 		return true
 	default:
 		return false

@@ -1,6 +1,7 @@
 package charset
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,4 +20,27 @@ func TestNamesWithOtherSeparators(t *testing.T) {
 	}
 	_, ok := Lookup("none-such")
 	require.False(t, ok)
+}
+
+// Whatever separates the parts of a name, and if nothing does, it is the same name.
+func TestAnySeparatorsInNames(t *testing.T) {
+	for _, name := range []string{
+		"utf-8", "utf-16", "utf-16le", "utf-16be", "utf-32", "iso-8859-1", "iso-8859-8-i", "iso-8859-16", "windows-1252",
+		"windows-874", "koi8-r", "koi8-u", "euc-jp", "euc-kr", "euc-cn", "shift_jis", "iso-2022-jp", "iso-2022-jp-2",
+		"iso-2022-kr", "hz-gb-2312", "gb2312", "gb_2312-80", "gb18030", "big5", "big5-hkscs", "ks_c_5601-1987", "tis-620",
+		"cp850", "cp950", "mac-roman", "ibm866", "us-ascii", "x-mac-cyrillic", "latin-1",
+	} {
+		want, ok := Lookup(name)
+		require.True(t, ok, name)
+		for _, separator := range []string{"", "-", "_", " ", ":"} {
+			got, ok := Lookup(strings.NewReplacer("-", separator, "_", separator).Replace(name))
+			require.True(t, ok, "%s with %q", name, separator)
+			require.Equal(t, want, got, "%s with %q", name, separator)
+		}
+	}
+	for _, name := range []string{"utf-7", "utf7", "UTF_7", "unicode-1-1-utf-7", "unicode 1 1 utf 7"} {
+		text, problem := Decode([]byte("Gr+APwA3w-e"), name)
+		require.Equal(t, "Gr\u00fc\u00dfe", text, name)
+		require.Empty(t, problem)
+	}
 }
