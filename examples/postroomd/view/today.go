@@ -124,6 +124,9 @@ func (a AccountStatus) troubles() (list []Trouble) {
 			Mend: &Mend{Do: "resume-mailbox", ID: a.ID, Text: "Resume it"}})
 	case a.Access != "":
 		list = append(list, Trouble{What: a.Email + " cannot be reached from this machine.", Why: a.Access})
+	case a.SetupError != "":
+		list = append(list, Trouble{What: "Nothing is decided about the mail of " + a.Email + ".",
+			Why: "It cannot be set up: " + a.SetupError})
 	}
 	if a.Failure != "" {
 		list = append(list, Trouble{What: "The older mail of " + a.Email + " is not read to its end.",

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -46,6 +48,20 @@ func TestAMailboxIsPausedResumedAndRemoved(t *testing.T) {
 	require.ErrorIs(t, err, postroom.ErrNotFound)
 	require.NotEmpty(t, w.acted(safety.Filter{}), "what was done stays on record")
 	b.Quiet()
+}
+
+// Where nothing is decided about the mail of a mailbox, the first page and that of the mailboxes say why.
+func TestAMailboxThatCannotBeSetUpIsSaid(t *testing.T) {
+	w := newWorld(t)
+	account, err := w.Mail.AccountByEmail(t.Context(), sample.Owner)
+	require.NoError(t, err)
+	const why = "its rules cannot be read: <b>x.yaml</b>"
+	require.NoError(t, w.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		return w.Mail.SetSetupError(ctx, tx, account.ID, why)
+	}))
+	for _, page := range []string{"", "mailboxes"} {
+		require.Contains(t, w.get(page).body, "its rules cannot be read: &lt;b&gt;x.yaml", page)
+	}
 }
 
 // What a model is told about a label is said on the page.
