@@ -303,3 +303,18 @@ func RejectionFrom(ctx context.Context) (r Rejection, ok bool) {
 	r, ok = ctx.Value(rejectionKey{}).(Rejection)
 	return r, ok
 }
+
+type askingKey struct{}
+
+// WithAsking returns a context in which a [Decider] decides anew, because a person wants that: it takes no earlier
+// decision, and no answer that was given to another asking. What is repeated with the same id, as after a crash, is the
+// same asking.
+func WithAsking(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, askingKey{}, id)
+}
+
+// AskingFrom returns the id of the asking for which a [Decider] decides anew; empty if it does not.
+func AskingFrom(ctx context.Context) string {
+	id, _ := ctx.Value(askingKey{}).(string)
+	return id
+}

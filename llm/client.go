@@ -44,6 +44,8 @@ type Request struct {
 	// Same, if not empty, replaces the messages in [Request.Fingerprint]: requests with the same Same, tools and bounds
 	// have the same answer.
 	Same string
+	// Asking, if not empty, sets the request apart in [Request.Fingerprint]: it has no answer of another asking.
+	Asking string
 }
 
 // Complete calls a client of whoever wrote it.

@@ -9,7 +9,7 @@ import (
 )
 
 // Fingerprint is equal for equal requests: it omits the random strings of the messages, the account, and the purpose.
-// [Request.Same], if set, replaces the messages.
+// [Request.Same], if set, replaces the messages, and [Request.Asking] sets it apart.
 func (r *Request) Fingerprint() string {
 	asked := struct {
 		Same        string
@@ -19,7 +19,8 @@ func (r *Request) Fingerprint() string {
 		Output      *Output
 		Max         int
 		Temperature *float64
-	}{r.Same, r.plain(), r.Tools, r.ForceTool, r.Output, r.MaxOutputTokens, r.Temperature}
+		Asking      string `json:",omitempty"`
+	}{r.Same, r.plain(), r.Tools, r.ForceTool, r.Output, r.MaxOutputTokens, r.Temperature, r.Asking}
 	encoded, err := json.Marshal(asked) //nolint:musttag // nobody reads it: it is hashed
 	if err != nil {
 		// Validate has found the schemas to be JSON; those that are not have a fingerprint all the same.

@@ -66,7 +66,7 @@ func (c *classifier) decideAgain(ctx context.Context, w *queue.Work[DecideAgainP
 	if err != nil {
 		return fmt.Errorf("decide again: %w", err)
 	}
-	ctx = bodytext.With(ctx)
+	ctx = postroom.WithAsking(bodytext.With(ctx), w.Job.ID)
 	rejected := w.Payload.Rejected
 	decision, err := queue.Step(ctx, w, "fallback", func(ctx context.Context) (postroom.Decision, error) {
 		if rejected != nil {

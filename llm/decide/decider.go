@@ -106,8 +106,8 @@ func New(cfg Config) (*Decider, error) {
 // Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice.
 // After that, and if the model refuses or cannot read the message, the decision is none, and says so. The escalation
 // model is asked when the first is not sure. After a rejection ([postroom.WithRejection]) the model is told what the
-// person has rejected and why, and no earlier decision is taken again. The error is that of Guidance, or the
-// [llm.HandlerError] of the client's error.
+// person has rejected and why; then, and in another asking ([postroom.WithAsking]), no earlier decision is taken again.
+// The error is that of Guidance, or the [llm.HandlerError] of the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	g, err := d.guidance(ctx, msg)
 	if err != nil {
@@ -115,9 +115,11 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 	}
 	body := bodytext.From(ctx).Body(msg)
 	p := buildPrompt(msg, body, g, d.offered)
-	if rejection, again := postroom.RejectionFrom(ctx); again {
+	rejection, again := postroom.RejectionFrom(ctx)
+	if again {
 		p.reject(rejection)
-	} else if mail, key, ok := d.templateKey(msg, body, p); ok {
+	}
+	if mail, key, ok := d.templateKey(msg, body, p); ok && !again && postroom.AskingFrom(ctx) == "" {
 		return d.decideTemplate(ctx, msg, g, p, mail, key)
 	}
 	decision, err := d.ask(ctx, msg, g, p)
@@ -143,7 +145,7 @@ func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.M
 		resp, err = llm.Complete(ctx, client, &llm.Request{
 			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
 			AccountID: msg.AccountID, About: msg.ID, Purpose: "classify", Random: []string{p.mark},
-			Temperature: d.cfg.Temperature,
+			Temperature: d.cfg.Temperature, Asking: postroom.AskingFrom(ctx),
 		})
 		if decision, ok := unanswerable(err); ok {
 			return decision, !errors.Is(err, llm.ErrRefused), nil

@@ -300,3 +300,22 @@ func TestNewTemplatesNamesTheField(t *testing.T) {
 	_, err = decide.New(decide.Config{Client: llmtest.Obedient{}, Templates: new(decide.Templates)})
 	require.ErrorContains(t, err, "zero Templates")
 }
+
+// Another asking is decided about by the model, whatever it has decided about such mail; what it says then is of that
+// one message, and the decision that is kept stays.
+func TestAnotherAskingTakesNoDecisionAgain(t *testing.T) {
+	star, none := llmtest.Decides("star", "{}", 0.9), llmtest.Decides("none", "{}", 0.9)
+	client := llmtest.NewScripted(t, star, none)
+	db := dbtest.SQLite(t)
+	metered, _ := recordingClient(t, db, client)
+	d := newDecider(t, decide.Config{Client: metered, Templates: templates(t, decide.TemplatesConfig{DB: db})})
+	require.Equal(t, postroom.Star, decided(t, d, decide.Newsletter("Ada", "1111")).Action)
+	require.Equal(t, postroom.Star, decided(t, d, decide.Newsletter("Ada", "2222")).Action)
+	for range 2 { // a crash repeats the asking, and pays once
+		again, err := d.Decide(postroom.WithAsking(t.Context(), "job 1"), decide.Newsletter("Ada", "1111"))
+		require.NoError(t, err)
+		require.Equal(t, postroom.None, again.Action)
+	}
+	require.Len(t, client.Requests(), 2)
+	require.Equal(t, postroom.Star, decided(t, d, decide.Newsletter("Ada", "3333")).Action)
+}
