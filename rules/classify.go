@@ -142,18 +142,21 @@ func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
 	if err != nil || c.final(msg, w.Job.CreatedAt, decisions) {
 		return decisions, err
 	}
+	decision, err := c.askFallback(ctx, w, msg)
+	return []postroom.Decision{decision}, err
+}
+
+// askFallback asks the fallback once for a job. A dry run, of which nothing is left, asks each time.
+func (c *classifier) askFallback(ctx context.Context, w queue.Running, msg *postroom.Message) (postroom.Decision, error) {
 	ask := func(ctx context.Context) (postroom.Decision, error) {
 		// A decision that breaks its contract may be one that cannot be stored.
 		decision, err := c.cfg.Fallback.Decide(ctx, msg)
 		return c.usable(byModel(decision)), err
 	}
-	var decision postroom.Decision
 	if c.cfg.DryRun != nil {
-		decision, err = ask(ctx)
-	} else {
-		decision, err = queue.Step(ctx, w, "fallback", ask)
+		return ask(ctx)
 	}
-	return []postroom.Decision{decision}, err
+	return queue.Step(ctx, w, "fallback", ask)
 }
 
 // final reports whether the rules decide finally: one has decided, or no fallback is asked, which the decision then

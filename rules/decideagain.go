@@ -68,13 +68,10 @@ func (c *classifier) decideAgain(ctx context.Context, w *queue.Work[DecideAgainP
 	}
 	ctx = postroom.WithAsking(bodytext.With(ctx), w.Job.ID)
 	rejected := w.Payload.Rejected
-	decision, err := queue.Step(ctx, w, "fallback", func(ctx context.Context) (postroom.Decision, error) {
-		if rejected != nil {
-			ctx = postroom.WithRejection(ctx, rejected.Rejection)
-		}
-		decision, err := c.cfg.Fallback.Decide(ctx, msg)
-		return c.usable(byModel(decision)), err
-	})
+	if rejected != nil {
+		ctx = postroom.WithRejection(ctx, rejected.Rejection)
+	}
+	decision, err := c.askFallback(ctx, w, msg)
 	if err != nil {
 		return fmt.Errorf("decide again about message %s: %w", msg.ID, err)
 	}

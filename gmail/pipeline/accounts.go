@@ -72,7 +72,7 @@ var undone = []postroom.ActionState{postroom.ActionPendingApproval, postroom.Act
 
 // cancelDeciding cancels the jobs that decide about the mail of an account. They have no limit key.
 func (p *Pipeline) cancelDeciding(ctx context.Context, accountID string) error {
-	jobs, err := p.Backlog.Queued(ctx, queue.Filter{Types: []string{string(rules.JobClassify)}},
+	jobs, err := p.Backlog.Queued(ctx, queue.Filter{Types: deciding},
 		func(j *queue.Job) bool {
 			of, ok := accountOf(j)
 			return ok && of == accountID

@@ -14,18 +14,20 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-// An Undecided counts the messages about which nothing is decided yet, by what they wait for.
+// An Undecided counts the messages about which nothing is decided yet, or not yet anew, by what they wait for.
 type Undecided struct {
 	Model, Rules int
 	Tried        int // by a dry run, for a run that is none
 }
 
+// deciding are the types of the jobs that decide about one message.
+var deciding = []string{string(rules.JobClassify), string(rules.JobDecideAgain)}
+
 // CountUndecided counts the messages that wait. A job that looks whether it still has to wait, as one does now and
 // then, counts too.
 func (b *Backlog) CountUndecided(ctx context.Context) (n Undecided, err error) {
 	now := time.Now()
-	filter := queue.Filter{Types: []string{string(rules.JobClassify)},
-		States: []queue.State{queue.StateQueued, queue.StateRunning}}
+	filter := queue.Filter{Types: deciding, States: []queue.State{queue.StateQueued, queue.StateRunning}}
 	_, err = b.jobsOf(ctx, filter, func(j *queue.Job) bool {
 		switch {
 		case j.Interruptions > 0 && lacksRules(j):
@@ -49,7 +51,7 @@ type Backlog struct {
 
 // deferred lists the queued jobs that decide about a message, of those that are wanted.
 func (b *Backlog) deferred(ctx context.Context, wanted func(*queue.Job) bool) (ids []string, err error) {
-	jobs, err := b.Queued(ctx, queue.Filter{Types: []string{string(rules.JobClassify)}}, wanted)
+	jobs, err := b.Queued(ctx, queue.Filter{Types: deciding}, wanted)
 	return jobIDs(jobs), err
 }
 
@@ -149,7 +151,7 @@ func isGivenBack(j *queue.Job, now time.Time) bool {
 
 // IsDeferred reports whether a job that decides about a message has been given back.
 func IsDeferred(j *queue.Job, now time.Time) bool {
-	return j.Type == string(rules.JobClassify) && isGivenBack(j, now)
+	return slices.Contains(deciding, j.Type) && isGivenBack(j, now)
 }
 
 // WaitsForModel reports whether a job has been given back by a model: but for the rules, what they ask Gmail about the
