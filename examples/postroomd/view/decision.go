@@ -26,6 +26,7 @@ type Decision struct {
 	Model         string              `json:"model,omitempty"`
 	Person        bool                `json:"person,omitempty"` // a person has decided
 	Again         bool                `json:"again,omitempty"`  // a model has, when it was asked again
+	Batch         string              `json:"-"`                // of what was decided at once; empty for most
 	Confidence    *float64            `json:"confidence"`       // null when nobody decided
 	Rationale     string              `json:"rationale"`
 	NeedsApproval bool                `json:"needs_approval"`
@@ -45,6 +46,9 @@ func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 		Rationale:     d.Decision.Rationale,
 		NeedsApproval: d.Decision.NeedsApproval,
 		Reasons:       reasons.Plain(d.Verdict.Reasons), Sender: d.Sender, Subject: d.Subject, CreatedAt: d.CreatedAt,
+	}
+	if batch, ok := strings.CutPrefix(d.Decision.Key, postroom.BatchKeyPrefix); ok {
+		v.Batch, _, _ = strings.Cut(batch, ":")
 	}
 	if d.Decision.Source != postroom.SourceNone {
 		v.Confidence = &d.Decision.Confidence

@@ -61,5 +61,11 @@ func (h *Handler) bulkAct(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, err)
 		return
 	}
-	back(w, r, "act", done.Recorded)
+	asked := done.Recorded
+	for _, n := range done.NotDone {
+		asked += n
+	}
+	of := url.Values{"mailbox": {request.Account.Email}, "batch": {done.Batch}}
+	r.PostForm.Set("from", "/actions?"+of.Encode())
+	back(w, r, "act", done.Recorded, asked)
 }

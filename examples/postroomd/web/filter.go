@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/limits"
 )
@@ -18,6 +19,7 @@ import (
 // A filterForm is what a list is filtered by, as it stands in its address.
 type filterForm struct {
 	Mailbox, Sender, Rule, Kind, Source, State, Window string
+	Batch                                              string // what was done at once
 
 	Mailboxes []mailstore.Account
 	Kinds     []postroom.ActionType
@@ -28,12 +30,12 @@ type filterForm struct {
 }
 
 // filterNames are the parameters of a filter.
-var filterNames = []string{"mailbox", "sender", "rule", "kind", "source", "state", "window"}
+var filterNames = []string{"mailbox", "sender", "rule", "kind", "source", "state", "window", "batch"}
 
 // filter reads the filter of an address. What is not known is a [usage.Error].
 func (h *Handler) filter(ctx context.Context, query url.Values, now time.Time) (*filterForm, error) {
 	f := &filterForm{Mailbox: query.Get("mailbox"), Sender: query.Get("sender"), Rule: query.Get("rule"),
-		Kind: query.Get("kind"), Source: query.Get("source"), State: query.Get("state"), Window: query.Get("window"),
+		Kind: query.Get("kind"), Source: query.Get("source"), State: query.Get("state"), Window: query.Get("window"), Batch: query.Get("batch"),
 		Kinds: h.app.Ledger.Kinds().Types(), States: postroom.ActionStates(), query: url.Values{}}
 	for _, name := range filterNames {
 		if query.Get(name) != "" {
@@ -45,6 +47,9 @@ func (h *Handler) filter(ctx context.Context, query url.Values, now time.Time) (
 		return nil, err
 	}
 	f.ledger = safety.Filter{Sender: f.Sender, Rule: f.Rule, Before: query.Get("before")}
+	if f.Batch != "" {
+		f.ledger.KeyPrefix = rules.BatchKey(f.Batch)
+	}
 	return f, errors.Join(f.readMailbox(), f.readKinds(), f.readWindow(now))
 }
 

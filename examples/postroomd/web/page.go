@@ -173,7 +173,7 @@ var said = map[string]string{
 	"drop-talk":    "The session is deleted, with what it proposed.",
 	"approve":      "Approved: it is carried out.", "reject": "Rejected: it is never carried out.",
 	"undo": "It is being taken back.", "undo-all": "Being taken back: %s.", "renew": "It is asked again.",
-	"act":       "Being done: %s. They are actions like all others, and can be taken back.",
+	"act":       "Being done: %s of %s. This is all of it, and one click takes it back.",
 	"ask-again": "Rejected, and the model is asked once more.", "decide-again": "The model is asked again.",
 	"close-task": "The task is done.",
 	"instead":    "Rejected, and done the other way.", "approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",
