@@ -230,6 +230,8 @@ func TestWhatIsExpiredOrAltered(t *testing.T) {
 func TestARequestBecomesARule(t *testing.T) {
 	w := newAskingWorld(t)
 	waits := w.waiting(safety.Filter{Types: []postroom.ActionType{postroom.Archive}})
+	mail, err := w.Mail.Message(t.Context(), waits[0].Action.AccountID, waits[0].Action.MessageID)
+	require.NoError(t, err)
 	b := browsertest.Browse(t)
 	for i, click := range []string{"always do this…", "never: leave it alone…"} {
 		before := len(w.rules())
@@ -241,9 +243,14 @@ func TestARequestBecomesARule(t *testing.T) {
 		browsertest.Eval[any](b, `document.querySelector("[value=save]").click()`)
 		b.Until(`location.search.includes("done=save-rules")`)
 		require.Len(t, w.rules(), before+1)
-		require.True(t, slices.ContainsFunc(w.rules(), func(r rules.Rule) bool {
+		made := slices.IndexFunc(w.rules(), func(r rules.Rule) bool {
 			return r.Action == []postroom.ActionType{postroom.Archive, postroom.None}[i] && strings.Contains(r.Name, " mail of ")
-		}))
+		})
+		require.GreaterOrEqual(t, made, 0)
+		require.Equal(t, rules.ListID, w.rules()[made].Condition.Type)
+		require.Contains(t, mail.Header("List-Id")[0], "<"+w.rules()[made].Condition.Value+">")
+		decides := slices.IndexFunc(w.rules(), func(r rules.Rule) bool { return r.ID == waits[0].Decision.Decision.RuleID })
+		require.Less(t, made, decides, "it is tried before the rule that asks")
 		require.Equal(t, postroom.ActionPendingApproval, w.state(waits[0].Action.ID))
 	}
 	seer := w.as(access.Person{Name: "bob@example.org", Role: access.Approve})
