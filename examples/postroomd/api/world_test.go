@@ -47,6 +47,12 @@ func newWorld(t *testing.T, mails ...string) *world {
 // newWorldOn makes a world on a PostgreSQL database; empty: on SQLite.
 func newWorldOn(t *testing.T, database string, mails ...string) *world {
 	t.Helper()
+	return newWorldWith(t, database, func(*config.Config) {}, mails...)
+}
+
+// newWorldWith is newWorldOn with changed settings.
+func newWorldWith(t *testing.T, database string, change func(*config.Config), mails ...string) *world {
+	t.Helper()
 	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
@@ -55,6 +61,7 @@ func newWorldOn(t *testing.T, database string, mails ...string) *world {
 		OldMail: config.SortOldMail}
 	cfg.API = config.API{Token: token, Approver: "api"}
 	cfg.Paths.Database = config.Database(database)
+	change(&cfg)
 	env := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, env.Prepare())
 	a, err := app.New(t.Context(), app.Config{Environment: env, Logger: slog.New(slog.DiscardHandler)})
