@@ -126,12 +126,22 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		}
 		person, ok := g.cfg.People.Of(address)
 		if !ok {
-			http.Error(w, "You are known as "+webui.Printable(address, webui.MaxLine)+
-				", and web.people does not have that address.", http.StatusForbidden)
+			g.unknown(w, address)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(With(r.Context(), person)))
 	}))
+}
+
+// unknown refuses somebody whom the table does not have. Who has signed in here may do so as somebody else.
+func (g *Guard) unknown(w http.ResponseWriter, address string) {
+	text := "You are known as " + webui.Printable(address, webui.MaxLine) + ", and web.people does not have that address."
+	if g.signIn != nil {
+		if err := g.signIn.chooseAnother(w); err == nil {
+			text += " Open the page again to sign in as somebody else."
+		}
+	}
+	http.Error(w, text, http.StatusForbidden)
 }
 
 // address returns the address of the person who makes a request; empty if they have to sign in.

@@ -127,9 +127,18 @@ func (s *signIn) begin(w http.ResponseWriter, r *http.Request) error {
 	if err := set(s.cookie, w, signInCookie, a, signInLasts); err != nil {
 		return err
 	}
-	http.Redirect(w, r, oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)),
-		http.StatusSeeOther)
+	options := []oauth2.AuthCodeOption{oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)}
+	if address, ok := read[string](s.cookie, r, personCookie); ok && address == "" {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "select_account"))
+	}
+	http.Redirect(w, r, oauth.AuthCodeURL(a.State, options...), http.StatusSeeOther)
 	return nil
+}
+
+// chooseAnother ends a sign-in, and has the provider ask at the next one which account it is: it would otherwise take
+// the same again without a word.
+func (s *signIn) chooseAnother(w http.ResponseWriter) error {
+	return set(s.cookie, w, personCookie, "", personLasts)
 }
 
 // end takes what the provider has sent the browser back with.

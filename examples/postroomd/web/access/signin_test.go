@@ -265,3 +265,23 @@ func TestAnAddressWithTheDefaultPort(t *testing.T) {
 		require.False(t, g.Knows("mail.example.org:8080"), address)
 	}
 }
+
+// Who has signed in as somebody whom the page does not know is asked which account it is the next time, and not kept
+// out for as long as a sign-in lasts.
+func TestAnotherAccountIsChosenAfterAWrongOne(t *testing.T) {
+	b := newBrowser(t)
+	b.id.claims = map[string]any{"email": "eve@example.org"}
+	require.Equal(t, http.StatusSeeOther, b.send(http.MethodGet, b.begin("/waiting")).Code)
+	refused := b.send(http.MethodGet, "/waiting")
+	require.Equal(t, http.StatusForbidden, refused.Code)
+	require.Contains(t, refused.Body.String(), "eve@example.org")
+	require.Contains(t, refused.Body.String(), "Open the page again to sign in as somebody else")
+
+	b.id.claims = nil
+	to := b.send(http.MethodGet, "/waiting")
+	require.Equal(t, http.StatusSeeOther, to.Code, to.Body)
+	at := b.send(http.MethodGet, to.Header().Get("Location")).Header().Get("Location")
+	require.Contains(t, at, "prompt=select_account")
+	require.Equal(t, http.StatusSeeOther, b.send(http.MethodGet, b.begin("/waiting")).Code)
+	require.Equal(t, "ada@example.org", b.send(http.MethodGet, "/waiting").Body.String())
+}
