@@ -9,7 +9,6 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -31,25 +30,30 @@ type Done struct {
 }
 
 // Act does what a preview has shown with this digest, as one batch, and calls progress after each transaction. If it
-// fails in between, Done counts what is recorded, which the undo of the batch takes back.
+// fails in between, Done counts what is recorded, which the undo of the batch takes back. What a request with a batch
+// has done is not done again by another with the same: Done is then that of the first.
 func Act(ctx context.Context, h *app.App, r Request, digest string, progress func(done, of int)) (Done, error) {
 	if h.Env.Config.Safety.DryRun {
 		return Done{}, usage.Errorf("This is a dry run, which does nothing: set safety.dry_run to false first.")
+	}
+	if before, err := doneBefore(ctx, h, r); err != nil || before.any() {
+		return before, err
 	}
 	p, err := Plan(ctx, h, r)
 	switch {
 	case err != nil:
 		return Done{}, err
 	case p.Digest != digest:
+		if before, err := doneBefore(ctx, h, r); err != nil || before.any() {
+			return before, err // another has been faster
+		}
 		return Done{}, ErrChanged
 	}
 	done := Done{NotDone: map[string]int{}, More: p.More}
 	if p.Count == 0 {
 		return done, nil
 	}
-	if done.Batch, err = uuid7.New(); err != nil {
-		return done, err
-	}
+	done.Batch = p.Batch
 	d := p.decision
 	d.Key = rules.BatchKey(done.Batch) + "1"
 	d.Rationale += ", as batch " + done.Batch
@@ -81,7 +85,7 @@ func (done *Done) record(ctx context.Context, h *app.App, some []*postroom.Messa
 				return usage.Wrap(err)
 			case err != nil:
 				return err
-			case action.State != postroom.ActionQueued && action.State != postroom.ActionCompleted:
+			case !isDone(action):
 				notDone = append(notDone, action.Error)
 			default:
 				recorded++
@@ -97,4 +101,42 @@ func (done *Done) record(ctx context.Context, h *app.App, some []*postroom.Messa
 		done.NotDone[why]++
 	}
 	return nil
+}
+
+// isDone reports whether an action is carried out, or is to be.
+func isDone(a postroom.Action) bool {
+	return a.State == postroom.ActionQueued || a.State == postroom.ActionExecuting || a.State == postroom.ActionCompleted
+}
+
+// any reports whether anything was recorded.
+func (done *Done) any() bool { return done.Recorded > 0 || len(done.NotDone) > 0 }
+
+// doneBefore returns what the batch of a request has recorded before.
+func doneBefore(ctx context.Context, h *app.App, r Request) (Done, error) {
+	done := Done{Batch: r.Batch, NotDone: map[string]int{}}
+	if r.Batch == "" {
+		return done, nil
+	}
+	if err := r.check(h); err != nil {
+		return done, err
+	}
+	f := safety.Filter{AccountID: r.Account.ID, KeyPrefix: rules.BatchKey(r.Batch), Types: []postroom.ActionType{r.Kind},
+		Limit: 100}
+	for {
+		page, err := h.Ledger.Actions(ctx, f)
+		if err != nil {
+			return done, err
+		}
+		for _, e := range page {
+			if isDone(e.Action) {
+				done.Recorded++
+			} else {
+				done.NotDone[e.Action.Error]++
+			}
+		}
+		if len(page) < f.Limit {
+			return done, nil
+		}
+		f.Before = page[len(page)-1].Action.ID
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/internal/uuid7"
 )
 
 const (
@@ -49,6 +51,7 @@ type Request struct {
 	Label   string // the name of one of the account's own labels, for a kind that has a label
 	Again   bool   // whether what was changed by hand, or undone, is not left alone
 	By      string // who wants it
+	Batch   string // the id of the batch, which a preview has named; empty: a new one
 }
 
 // A Preview is what would be done.
@@ -61,6 +64,7 @@ type Preview struct {
 	More      bool                `json:"more"`           // whether the search finds more, which were not looked at
 	Note      string              `json:"note,omitempty"` // what a person should know about the action
 	Digest    string              `json:"digest"`         // of what would be done, and to which messages
+	Batch     string              `json:"-"`              // the id of the batch that would do it
 
 	// Of the search; see [mailindex.Page].
 	UnknownLabels []string     `json:"unknown_labels,omitempty"`
@@ -81,8 +85,13 @@ func Plan(ctx context.Context, h *app.App, r Request) (*Preview, error) {
 	if err := r.check(h); err != nil {
 		return nil, err
 	}
-	p := &Preview{Kind: r.Kind, Label: r.Label, LeftAlone: []Left{}}
+	p := &Preview{Kind: r.Kind, Label: r.Label, LeftAlone: []Left{}, Batch: r.Batch}
 	var err error
+	if p.Batch == "" {
+		if p.Batch, err = uuid7.New(); err != nil {
+			return nil, err
+		}
+	}
 	if p.decision, err = r.decision(ctx, h); err != nil {
 		return nil, err
 	}
@@ -103,6 +112,9 @@ func Plan(ctx context.Context, h *app.App, r Request) (*Preview, error) {
 	return p, nil
 }
 
+// batchID is what the id of a batch looks like.
+var batchID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
 func (r *Request) check(h *app.App) error {
 	kinds := Kinds(h)
 	switch {
@@ -113,6 +125,8 @@ func (r *Request) check(h *app.App) error {
 		return usage.Errorf("Write what to search for, as in Gmail's search box; all mail at once is not acted on.")
 	case len(r.Query) > maxQuery:
 		return usage.Errorf("The search is too long: at most %d bytes are searched for.", maxQuery)
+	case r.Batch != "" && !batchID.MatchString(r.Batch):
+		return usage.Errorf("The form is not one of this page: go back, and reload it.")
 	}
 	return nil
 }

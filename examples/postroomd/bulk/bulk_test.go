@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -249,4 +250,39 @@ func TestFiveHundredAreActedOnAtOnce(t *testing.T) {
 	rest := w.plan(w.wants(postroom.MarkRead))
 	require.Equal(t, 3, rest.Count)
 	require.False(t, rest.More)
+}
+
+// What was shown once is done once, however often and by how many at once it is sent: one undo takes back all of it.
+func TestAPreviewIsOneBatch(t *testing.T) {
+	each(t, 60, unchanged, func(w *world) {
+		shown := w.wants(postroom.Archive)
+		p := w.plan(shown)
+		shown.Batch = p.Batch
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(func() {
+				done, err := bulk.Act(w.Context(), w.App, shown, p.Digest, func(int, int) {})
+				if err != nil || done.Batch != p.Batch {
+					w.Errorf("batch %s: %v", done.Batch, err)
+				}
+			})
+		}
+		group.Wait()
+		w.work()
+		again, err := bulk.Act(w.Context(), w.App, shown, p.Digest, func(int, int) {})
+		require.NoError(w, err)
+		require.Equal(w, bulk.Done{Batch: p.Batch, Recorded: 60, NotDone: map[string]int{}}, again)
+		archived := safety.Filter{Types: []postroom.ActionType{postroom.Archive}, Limit: 100}
+		list, err := w.Ledger.Actions(w.Context(), archived)
+		require.NoError(w, err)
+		require.Len(w, list, 60)
+		w.undo(p.Batch)
+		require.Len(w, w.found("in:inbox"), 60)
+
+		shown.Batch = "../x"
+		_, err = bulk.Act(w.Context(), w.App, shown, p.Digest, func(int, int) {})
+		require.ErrorAs(w, err, new(usage.Error))
+		shown.Batch = ""
+		require.NotEqual(w, p.Batch, w.plan(shown).Batch)
+	})
 }

@@ -23,7 +23,7 @@ type bulkPage struct {
 // bulkRequest reads what a form wants done.
 func (h *Handler) bulkRequest(ctx context.Context, form url.Values, by string) (r bulk.Request, err error) {
 	r = bulk.Request{Query: form.Get("q"), Spam: form.Get("spam") != "", Label: form.Get("label"),
-		Kind: postroom.ActionType(form.Get("kind")), By: by}
+		Kind: postroom.ActionType(form.Get("kind")), By: by, Batch: form.Get("batch")}
 	r.Account, err = h.mailbox(ctx, form.Get("mailbox"))
 	return r, err
 }
@@ -52,7 +52,8 @@ func (h *Handler) bulkAct(w http.ResponseWriter, r *http.Request) {
 	request, err := h.bulkRequest(r.Context(), r.PostForm, by(r))
 	var done bulk.Done
 	if err == nil {
-		done, err = bulk.Act(r.Context(), h.app, request, r.PostForm.Get("digest"), func(int, int) {})
+		// A browser that goes away does not part the batch.
+		done, err = bulk.Act(context.WithoutCancel(r.Context()), h.app, request, r.PostForm.Get("digest"), func(int, int) {})
 	}
 	if errors.Is(err, bulk.ErrChanged) {
 		err = usage.Wrap(err)

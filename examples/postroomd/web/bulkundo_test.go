@@ -22,9 +22,12 @@ func TestWhatWasDoneToASearchIsTakenBackAtOnce(t *testing.T) {
 	act := func(kind string) string {
 		t.Helper()
 		form := url.Values{"mailbox": {sample.Owner}, "q": {"in:inbox"}, "kind": {kind}}
-		form.Set("digest", w.get("mail/act?"+form.Encode()).find(t, `name="digest" value="([0-9a-f]{64})"`))
+		shown := w.get("mail/act?" + form.Encode())
+		form.Set("digest", shown.find(t, `name="digest" value="([0-9a-f]{64})"`))
+		form.Set("batch", shown.find(t, `name="batch" value="([0-9a-f-]{36})"`))
 		done := w.post("mail/act", form)
 		require.Equal(t, http.StatusSeeOther, done.status, done.body)
+		require.Equal(t, done.header.Get("Location"), w.post("mail/act", form).header.Get("Location"), "a second click")
 		require.NoError(t, w.RunJobs(t.Context()))
 		return strings.TrimPrefix(done.header.Get("Location"), "../")
 	}
