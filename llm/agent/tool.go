@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/postroom-go/postroom"
@@ -177,7 +178,11 @@ func linksAndAddresses(text string) (found []string) {
 		if end := strings.IndexAny(host, "/?#:"); end >= 0 {
 			host = host[:end]
 		}
-		if _, known := publicsuffix.PublicSuffix(strings.ToLower(host)); known || strings.Contains(candidate, "@") {
+		host = strings.ToLower(host)
+		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+			host = ascii // the list has the suffixes of other scripts so
+		}
+		if _, known := publicsuffix.PublicSuffix(host); known || strings.Contains(candidate, "@") {
 			found = append(found, candidate)
 		}
 	}

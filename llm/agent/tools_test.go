@@ -234,7 +234,7 @@ func TestLinksOfStrangersAreInNoText(t *testing.T) {
 	for _, text := range []string{"https://evil.example/x", "HTTP://1.2.3.4", "www.evil.test", "evil.com",
 		"see evil.com/pay", "evil。com",
 		"ev\u200bil.com", "thief@evil.test", "mailto:thief", "tel:+4912345", "javascript:alert(1)", "bücher.de", "//evil.com/x", "evil.com:8080",
-		"thief＠evil.com", "xn--bcher-kva.de"} {
+		"thief＠evil.com", "xn--bcher-kva.de", "evil.рф", "see 公司.中国/pay", "EVIL.МОСКВА"} {
 		client := llmtest.NewScripted(t, reads("question"), llmtest.Calls(agent.ReadThread, "{}"),
 			ends(agent.OutcomeNote, `"note": "pay at `+text+`"`), ends(agent.OutcomeNone))
 		w := newWorld(t, queuetest.New(t), client, nil)
