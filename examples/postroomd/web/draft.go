@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules"
@@ -42,7 +43,7 @@ func (h *Handler) draft(ctx context.Context, page *editorPage, account mailstore
 	}
 	revised, err := file.Revise(rulesfile.Revision{Rules: []rules.Rule{rule}}, h.app.RuleEditor.Options(path)...)
 	if err != nil {
-		return err
+		return usage.Wrap(err) // such as a label that Gmail does not take, or what a sender calls itself
 	}
 	page.Text = revised.Source
 	return h.checked(ctx, page, account, before, revised)

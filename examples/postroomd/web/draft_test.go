@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,6 +67,12 @@ func TestADraftKeepsTheFile(t *testing.T) {
 	there, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, text, string(there), "nothing is saved")
+	for _, label := range []string{"two\nlines", strings.Repeat("x", 300)} {
+		query.Set("label", label)
+		refused := w.get("rules/edit?" + query.Encode())
+		require.Equal(t, http.StatusConflict, refused.status, label)
+		require.Contains(t, refused.body, "cannot have the label")
+	}
 	query.Set("action", "delete")
 	require.Equal(t, http.StatusConflict, w.get("rules/edit?"+query.Encode()).status)
 	query.Set("like", "none")
