@@ -58,7 +58,10 @@ func shown(c rules.Condition) bool {
 	if c.Op != "" {
 		return !slices.ContainsFunc(c.Children, func(child rules.Condition) bool { return !shown(child) })
 	}
-	return reflect.DeepEqual(c, kept(c))
+	return reflect.DeepEqual(c, kept(c)) && !slices.ContainsFunc(fieldsOf(c.Type), func(name string) bool {
+		text := get(c, name)
+		return strings.ContainsAny(text, "\r\n") || strings.TrimSpace(text) != text // an input would lose that
+	})
 }
 
 // kept is a predicate with the fields alone that a form shows of its kind.

@@ -101,3 +101,13 @@ func TestWhatAFormCannotShow(t *testing.T) {
 		require.False(t, shown, name)
 	}
 }
+
+// An input loses the blanks at its ends and the ends of lines: what has such a text is edited as YAML.
+func TestWhatAnInputCannotHoldIsNoForm(t *testing.T) {
+	for text, shown := range map[string]bool{"tea": true, " tea": false, "tea ": false, "a\nb": false, "a\rb": false} {
+		rule := rules.NewRule("Tea", rules.NoneOf(rules.Condition{Type: rules.SubjectContains, Value: text}), postroom.Star,
+			nil)
+		_, ok := ruleform.Of(&rule)
+		require.Equal(t, shown, ok, "%q", text)
+	}
+}
