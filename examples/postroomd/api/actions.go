@@ -48,13 +48,14 @@ type actionQuery struct {
 	Source  string `jsonschema:"deterministic, llm, host or none"              query:"source"`
 	State   string `jsonschema:"such as completed, failed or pending_approval" query:"state"`
 	Window  string `jsonschema:"how far back, such as 24h or 7d"               query:"window"`
+	Batch   string `jsonschema:"what one batch did, by its name"               query:"batch"`
 	Before  string `jsonschema:"next of the page before"                       query:"before"`
 }
 
 // filter returns the filter of the ledger for the caller of a request.
 func (q actionQuery) filter(r *http.Request, h *app.App) (safety.Filter, error) {
 	f, err := h.ActionFilter(r.Context(), app.ActionQuery{Mailbox: q.Mailbox, Sender: q.Sender, Rule: q.Rule, Kind: q.Kind,
-		Source: q.Source, State: q.State, Window: q.Window}, time.Now())
+		Source: q.Source, State: q.State, Window: q.Window, Batch: q.Batch}, time.Now())
 	f.Before, f.AccountID = q.Before, cmp.Or(webapi.CallerOf(r).AccountID, f.AccountID)
 	return f, err
 }
@@ -133,18 +134,20 @@ type undoFilter struct {
 	Kind    string `json:"kind,omitempty"    jsonschema:"the kind of action, such as archive"`
 	Source  string `json:"source,omitempty"  jsonschema:"deterministic, llm, host or none"`
 	Window  string `json:"window,omitempty"  jsonschema:"how far back from at, such as 24h or 7d"`
+	Batch   string `json:"batch,omitempty"   jsonschema:"what one batch did, by its name"`
 }
 
 // ledger returns the filter of the ledger, for actions until a time.
 func (q undoFilter) ledger(r *http.Request, h *app.App, at time.Time) (safety.Filter, error) {
 	f, err := h.ActionFilter(r.Context(), app.ActionQuery{Mailbox: q.Mailbox, Sender: q.Sender, Rule: q.Rule, Kind: q.Kind,
-		Source: q.Source, Window: q.Window}, at)
+		Source: q.Source, Window: q.Window, Batch: q.Batch}, at)
 	if err != nil {
 		return f, err
 	}
 	f.AccountID = cmp.Or(webapi.CallerOf(r).AccountID, f.AccountID)
 	if kind := postroom.ActionType(q.Kind); f.SelectsAll() || safety.IsUndo(kind) || safety.IsRedo(kind) {
-		return f, usage.Errorf("name what to take back: a mailbox, a sender, a rule, a kind that is no undo, a source or a window")
+		return f, usage.Errorf("name what to take back: a mailbox, a sender, a rule, a kind that is no undo, a source, " +
+			"a window or a batch")
 	}
 	f.Until = at
 	return f, nil

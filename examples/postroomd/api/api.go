@@ -9,11 +9,13 @@ import (
 	"sync"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/bulk"
 	"github.com/postroom-go/postroom/examples/postroomd/tokens"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
 )
 
 const prefix = "/api/v1"
@@ -56,8 +58,8 @@ func New(h *app.App) (*Handler, error) {
 func routes(h *app.App, done <-chan struct{}) []webapi.Route {
 	of := mailboxes{h}
 	return slices.Concat(instructionsAPI{h}.routes(), approvalsAPI{h, of}.routes(), mailAPI{h, of}.routes(),
-		actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(), mailboxesAPI{h, of}.routes(), jobsAPI{h}.routes(),
-		tasksAPI{h, of}.routes(),
+		bulkAPI{h, of}.routes(), actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(), mailboxesAPI{h, of}.routes(),
+		jobsAPI{h}.routes(), tasksAPI{h, of}.routes(),
 		eventsAPI{h, of, done, &openStreams{of: map[string]int{}}}.routes())
 }
 
@@ -93,13 +95,20 @@ func conflict(err error) error {
 	return err
 }
 
-// status returns the status of an error of the daemon's own calls.
+// status returns the status of an error of the daemon's own calls. 409 means that something has changed and must be read
+// again.
 func status(err error) int {
+	is := func(targets ...error) bool {
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+	}
 	_, typed := errors.AsType[usage.Error](err)
 	switch {
-	case errors.Is(err, guidance.ErrChanged):
+	case is(safety.ErrNotApprover):
+		return http.StatusForbidden
+	case is(guidance.ErrChanged, bulk.ErrChanged, safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired,
+		safety.ErrAltered, rules.ErrDecidedAgain):
 		return http.StatusConflict
-	case typed, errors.Is(err, guidance.ErrInvalid), errors.Is(err, guidance.ErrSame):
+	case typed, is(guidance.ErrInvalid, guidance.ErrSame):
 		return http.StatusUnprocessableEntity
 	}
 	return 0

@@ -1,14 +1,17 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
+	"github.com/postroom-go/postroom/safety"
 )
 
-// An approvalsAPI shows requests with their mailboxes and messages, in place of those of package webapi.
+// An approvalsAPI shows requests with their mailboxes and messages, in place of those of package webapi, and answers
+// them in the ways that only the daemon has.
 type approvalsAPI struct {
 	app *app.App
 	of  mailboxes
@@ -20,8 +23,13 @@ func (a approvalsAPI) routes() []webapi.Route {
 			Summary: "List the requests for approval that wait, newest first"}, a.list),
 		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: "/approvals/{id}", Scope: webapi.See, Account: a.of.byAction,
 			Summary: "Show a request with its mail, what it would do and the message that would be sent"}, a.show),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/approvals/{id}/ask", Scope: webapi.Approve,
+			Account: a.of.byAction, Needs: needsShown,
+			Summary: "Reject the request that was shown, and ask its model once more, which is told why"}, a.ask),
 	}
 }
+
+const needsShown = "it needs request_id and digest, as the request was shown, and may have why"
 
 // An approval is a request in a list.
 type approval struct {
@@ -96,4 +104,30 @@ func (a approvalsAPI) show(r *http.Request, _ webapi.None) (v wholeApproval, err
 		Forever: whole.Forever, Mail: whole.Mail, Change: whole.Change, Recipients: whole.Recipients, Refused: whole.Refused}
 	v.Message = whole.Sends
 	return v, nil
+}
+
+// ask rejects a request, and asks its model once more.
+func (a approvalsAPI) ask(r *http.Request, in webapi.AnswerBody) (v webapi.Answer, err error) {
+	shown, err := shownRequest(r, in.RequestID, in.Digest)
+	if err != nil {
+		return v, err
+	}
+	if err := view.AskAgain(r.Context(), a.app, shown, webapi.CallerOf(r).Name, in.Why); err != nil {
+		return v, err
+	}
+	return a.answered(r)
+}
+
+// shownRequest returns the request about the action of the path, as the caller was shown it.
+func shownRequest(r *http.Request, id, digest string) (safety.Approval, error) {
+	if id == "" || digest == "" {
+		return safety.Approval{}, webapi.WithStatus(http.StatusBadRequest, errors.New(needsShown))
+	}
+	return safety.Approval{ID: id, ActionID: r.PathValue("id"), Digest: digest}, nil
+}
+
+// answered returns what has become of the action of the path.
+func (a approvalsAPI) answered(r *http.Request) (webapi.Answer, error) {
+	action, err := a.app.Ledger.Action(r.Context(), r.PathValue("id"))
+	return webapi.Answer{ID: action.ID, State: action.State}, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/limits"
 )
@@ -21,11 +22,15 @@ type ActionQuery struct {
 	Source  string
 	State   string
 	Window  string // how far back, such as 24h or 7d
+	Batch   string // what one application of rules or one bulk action did, by the name that it has returned
 }
 
 // ActionFilter returns the filter of the ledger; what is not known is a [usage.Error].
 func (h *App) ActionFilter(ctx context.Context, q ActionQuery, now time.Time) (safety.Filter, error) {
 	f := safety.Filter{Sender: q.Sender, Rule: q.Rule}
+	if q.Batch != "" {
+		f.KeyPrefix = rules.BatchKey(q.Batch)
+	}
 	if q.Mailbox != "" {
 		account, err := h.Mail.AccountByEmail(ctx, q.Mailbox)
 		if errors.Is(err, postroom.ErrNotFound) {
