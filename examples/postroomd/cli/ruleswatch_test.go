@@ -151,7 +151,9 @@ func TestHitsAreThoseOfTheMailboxsOwnRule(t *testing.T) {
 	runOnce(t, m.where...)
 	h := m.open()
 	hits := map[string]int{}
-	list, err := view.NewRules(t.Context(), h, "", time.Now())
+	accounts, err := h.Mail.Accounts(t.Context())
+	require.NoError(t, err)
+	list, err := view.NewRules(t.Context(), h, "", accounts, time.Now())
 	require.NoError(t, err)
 	for _, r := range list {
 		require.Equal(t, "Tea", r.Name)

@@ -48,7 +48,7 @@ func (s *server) addRecordTools() {
 	addTool(s, &sdk.Tool{Name: "approvals_list", Title: "List what waits for approval",
 		Description: "Lists the actions that wait for the approval of a person, who alone can give it."}, s.approvals)
 	addTool(s, &sdk.Tool{Name: "rules_list", Title: "List rules",
-		Description: "Lists the rules in the order in which they are tried."}, s.rules)
+		Description: "Lists the rules in the order in which they are tried, with their hits and undos of 30 days."}, s.rules)
 }
 
 type textOutput struct {
@@ -225,13 +225,15 @@ func (s *server) newActions(ctx context.Context, c *call, entries []safety.Entry
 	}), nil
 }
 
-// A Rule is a rule of the user.
+// A Rule is a rule of the user, with what it has done lately.
 type Rule struct {
 	Name    string   `json:"name"`
 	Mailbox string   `json:"mailbox,omitempty" jsonschema:"absent: the rule is for all"`
 	Enabled bool     `json:"enabled"`
 	When    string   `json:"when"`
 	Actions []string `json:"actions"`
+	Hits    int      `json:"hits_30_days"      jsonschema:"how many decisions it has made"`
+	Undone  int      `json:"undone_30_days"    jsonschema:"how many of its actions were taken back"`
 }
 
 type rulesOutput struct {
@@ -239,11 +241,11 @@ type rulesOutput struct {
 }
 
 func (s *server) rules(ctx context.Context, _ *call, _ struct{}) (out rulesOutput, err error) {
-	stored, err := s.app.Rules.List(ctx)
+	mine, err := s.accounts(ctx)
 	if err != nil {
 		return out, err
 	}
-	accounts, err := s.app.Mail.Accounts(ctx)
+	listed, err := view.NewRules(ctx, s.app, "", mine, time.Now())
 	if err != nil {
 		return out, err
 	}
@@ -252,13 +254,12 @@ func (s *server) rules(ctx context.Context, _ *call, _ struct{}) (out rulesOutpu
 		return out, err
 	}
 	out.Rules = []Rule{}
-	for i := range stored {
-		r := &stored[i]
-		if r.AccountID != "" && !s.mayName(view.EmailOf(accounts, r.AccountID)) {
+	for _, r := range listed {
+		if r.AccountID != "" && !s.mayName(r.Mailbox) {
 			continue
 		}
-		v := Rule{Name: r.Name, Mailbox: view.EmailOf(accounts, r.AccountID), Enabled: r.Enabled,
-			When: oneLine(r.Condition.String(), 2*longestShort)}
+		v := Rule{Name: r.Name, Mailbox: r.Mailbox, Enabled: r.Enabled, When: oneLine(r.When, 2*longestShort),
+			Hits: r.Hits, Undone: r.Undone}
 		for _, a := range r.Actions() {
 			v.Actions = append(v.Actions, app.Describe(postroom.Action{Type: a.Type, Parameters: a.Parameters,
 				AccountID: r.AccountID}, names))

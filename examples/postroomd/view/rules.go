@@ -6,6 +6,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -23,8 +24,9 @@ type ListedRule struct {
 }
 
 // NewRules lists the rules of an account and those of all accounts, in the order in which they are tried. An empty
-// account means all rules.
-func NewRules(ctx context.Context, h *app.App, accountID string, now time.Time) ([]ListedRule, error) {
+// account means all rules. Hits and undos are those in the counted mailboxes, which the viewer may see.
+func NewRules(ctx context.Context, h *app.App, accountID string, counted []mailstore.Account,
+	now time.Time) ([]ListedRule, error) {
 	stored, err := h.Rules.List(ctx)
 	if err != nil {
 		return nil, err
@@ -33,22 +35,9 @@ func NewRules(ctx context.Context, h *app.App, accountID string, now time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	hits, undone := make(map[string]int), make(map[string]int)
-	for id := range mailboxes {
-		activity, err := h.Ledger.Activity().Decided(ctx, id, now.Add(-RulesWindow))
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range activity {
-			hits[a.RuleID] += a.N // several mailboxes may have rules of one name
-		}
-		undos, err := h.Ledger.Activity().Undone(ctx, id, now.Add(-RulesWindow), now)
-		if err != nil {
-			return nil, err
-		}
-		for rule, n := range undos {
-			undone[rule] += n
-		}
+	hits, undone, err := countHits(ctx, h, counted, now)
+	if err != nil {
+		return nil, err
 	}
 	var list []ListedRule
 	for i := range stored {
@@ -64,6 +53,30 @@ func NewRules(ctx context.Context, h *app.App, accountID string, now time.Time) 
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+// countHits counts the decisions of each rule, and the undos of its actions, in [RulesWindow].
+func countHits(ctx context.Context, h *app.App, mailboxes []mailstore.Account, now time.Time) (hits,
+	undone map[string]int, err error) {
+	hits, undone = map[string]int{}, map[string]int{}
+	since := now.Add(-RulesWindow)
+	for _, m := range mailboxes {
+		activity, err := h.Ledger.Activity().Decided(ctx, m.ID, since)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, a := range activity {
+			hits[a.RuleID] += a.N // several mailboxes may have rules of one name
+		}
+		undos, err := h.Ledger.Activity().Undone(ctx, m.ID, since, now)
+		if err != nil {
+			return nil, nil, err
+		}
+		for rule, n := range undos {
+			undone[rule] += n
+		}
+	}
+	return hits, undone, nil
 }
 
 // Applied is what 'rules apply' has done.

@@ -49,7 +49,7 @@ func (h *Handler) rules(ctx context.Context, u *url.URL) (*view, error) {
 	if page.Fixed, err = h.app.RuleEditor.Fixed(ctx, account.ID); err != nil {
 		return nil, err
 	}
-	page.Rules, err = texts.NewRules(ctx, h.app, account.ID, time.Now())
+	page.Rules, err = texts.NewRules(ctx, h.app, account.ID, page.Mailboxes, time.Now())
 	return v, err
 }
 
