@@ -15,6 +15,8 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -63,6 +65,30 @@ func TestATokenIsNamedRevokedAndOnRecord(t *testing.T) {
 		var secrets []string
 		require.NoError(w, w.app.DB.Reader().Select(&secrets, "SELECT secret_sha256 FROM api_tokens"))
 		require.NotContains(w, strings.Join(secrets, ""), secret)
+	})
+}
+
+// Each token ends after at most 90 days, without being told so too; one of before that has no end keeps working.
+func TestATokenEnds(t *testing.T) {
+	each(t, func(w *world) {
+		store := tokens.New(w.app.DB)
+		w.as = w.add("desk", tokens.See)
+		list, err := store.List(w.Context())
+		require.NoError(w, err)
+		require.WithinDuration(w, time.Now().AddDate(0, 0, 90), list[0].ExpiresAt, 2*time.Hour)
+		_, err = store.Add(w.Context(), tokens.Token{Name: "long", Scope: tokens.See, ExpiresAt: time.Now().AddDate(0, 0, 92)})
+		require.ErrorContains(w, err, "at most 90 days")
+		call[webapi.Stop](w, "GET", "/stop", "", http.StatusOK)
+		end := func(at any) {
+			require.NoError(w, w.app.DB.Write(w.Context(), func(ctx context.Context, tx queue.Tx) error {
+				_, err := dbquery.Exec(ctx, tx, "UPDATE api_tokens SET expires_at = $1", at)
+				return err
+			}))
+		}
+		end(nil)
+		call[webapi.Stop](w, "GET", "/stop", "", http.StatusOK)
+		end(dbtime.Of(time.Now().Add(-time.Second)))
+		call[problem](w, "GET", "/stop", "", http.StatusUnauthorized)
 	})
 }
 

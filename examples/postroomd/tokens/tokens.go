@@ -56,7 +56,7 @@ type Token struct {
 	Scope     Scope
 	Mailboxes []string // addresses; nil: all, those to come included
 	CreatedAt time.Time
-	ExpiresAt time.Time // zero: never
+	ExpiresAt time.Time // zero: never, of a token that was made before all had to end
 	RevokedAt time.Time // zero: it is not
 }
 
@@ -74,15 +74,25 @@ type Store struct{ db queue.DB }
 // New returns the store of a database.
 func New(db queue.DB) *Store { return &Store{db} }
 
+// MostDays is the longest that a new token is valid.
+const MostDays = 90
+
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
 
-// Add stores a new token, and returns its secret, which nobody can read again.
+// Add stores a new token, and returns its secret, which nobody can read again. A token without ExpiresAt ends after
+// [MostDays], and none ends later.
 func (s *Store) Add(ctx context.Context, t Token) (secret string, err error) {
+	last := time.Now().Add(MostDays * 24 * time.Hour)
+	if t.ExpiresAt.IsZero() {
+		t.ExpiresAt = last
+	}
 	switch {
 	case !names.MatchString(t.Name):
 		return "", usage.Errorf("%q is no name of a token: it has 1 to 40 small letters, digits, dots and hyphens", t.Name)
 	case !slices.Contains(Scopes(), t.Scope):
 		return "", usage.Errorf("scope is %q; it must be one of %q", t.Scope, Scopes())
+	case t.ExpiresAt.After(last):
+		return "", usage.Errorf("a token ends after at most %d days", MostDays)
 	}
 	boxes, err := json.Marshal(t.Mailboxes)
 	if err != nil {

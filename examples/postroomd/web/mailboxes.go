@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
@@ -127,24 +126,6 @@ func (h *Handler) setInstruction(enabled bool) http.HandlerFunc {
 			return err
 		}))
 	}
-}
-
-// settings lists all settings, without secrets.
-func (h *Handler) settings(context.Context, *url.URL) (*view, error) {
-	type section struct {
-		Name   string
-		Values []config.Value
-	}
-	var list []section
-	for _, v := range h.app.Env.Values {
-		name, key, _ := strings.Cut(v.Key, ".")
-		if len(list) == 0 || list[len(list)-1].Name != name {
-			list = append(list, section{Name: name})
-		}
-		of := &list[len(list)-1]
-		of.Values = append(of.Values, config.Value{Key: key, Value: v.Value, From: v.From})
-	}
-	return &view{name: "settings", title: "Settings", data: list}, nil
 }
 
 // audit compares everything with the log, if the address asks for that.

@@ -6,15 +6,18 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/tokens"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -100,6 +103,35 @@ func TestSettingsShowNoSecret(t *testing.T) {
 	require.Contains(t, body, "$POSTROOMD_APP_WORKERS")
 	require.Contains(t, body, "(secret)")
 	require.NotContains(t, body, "hunter2")
+}
+
+// Tokens of programs are listed with their ends, and those of before that have none with what to do about it.
+func TestSettingsSayWhenTokensEnd(t *testing.T) {
+	w := newWorld(t)
+	require.Contains(t, w.get("settings").body, "No program has a token of its own")
+	store := tokens.New(w.DB)
+	for _, token := range []tokens.Token{{Name: "desk", Scope: tokens.See}, {Name: "former", Scope: tokens.Own},
+		{Name: "ended", Scope: tokens.See, ExpiresAt: time.Now().Add(-time.Hour)}, {Name: "revoked", Scope: tokens.See}} {
+		_, err := store.Add(t.Context(), token)
+		require.NoError(t, err)
+	}
+	require.NoError(t, store.Revoke(t.Context(), "revoked"))
+	w.endless("former")
+	body := w.get("settings").body
+	require.Contains(t, body, "<strong>desk</strong>")
+	require.Regexp(t, `ends <time datetime="[^"]+" title="[^"]+">in \d+ d`, body)
+	require.Regexp(t, `<strong>former</strong>(?s:.{1,120})without end: revoke it`, body)
+	require.NotContains(t, body, "<strong>ended</strong>")
+	require.NotContains(t, body, "<strong>revoked</strong>")
+}
+
+// endless takes the end from a token, as those have none that were made before all had to end.
+func (w *world) endless(name string) {
+	w.Helper()
+	require.NoError(w, w.DB.Write(w.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := dbquery.Exec(ctx, tx, "UPDATE api_tokens SET expires_at = NULL WHERE name = $1", name)
+		return err
+	}))
 }
 
 // The log is verified and exported as the commands do.

@@ -19,7 +19,9 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/tokens"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/queue"
@@ -55,6 +57,8 @@ func TestEachPageFitsAndIsReadable(t *testing.T) {
 	loaded, err := config.Load(config.Sources{})
 	require.NoError(t, err)
 	w.Env.Values = loaded.Values
+	_, err = tokens.New(w.DB).Add(t.Context(), tokens.Token{Name: "desk", Scope: tokens.See, Mailboxes: []string{sample.Owner}})
+	require.NoError(t, err)
 	moved := w.acted(safety.Filter{Types: []postroom.ActionType{postroom.Move}})[0].Action
 	for _, pages := range []map[string]string{ // a tab each: it is closed after two minutes
 		{"today": "", "today-30d": "?window=30d"},

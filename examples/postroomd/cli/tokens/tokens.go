@@ -30,30 +30,29 @@ func add() *cobra.Command {
 		Short: "Make a token, and print it once",
 		Long: "Make a token, and print it once: only its hash is stored. What is done by it is on record by its name. --scope see reads;\n" +
 			"propose also proposes actions as an assistant at /mcp; approve also answers requests, takes back, stops and resumes; own also\n" +
-			"changes rules, mailboxes and jobs.",
+			"changes rules, mailboxes and jobs. It ends after --days, at most 90: make another one before.",
 		Args: cobra.ExactArgs(1),
 	}
 	place := command.NewEnvironmentFlags(cmd)
 	t := tokens.Token{}
 	cmd.Flags().StringVar((*string)(&t.Scope), "scope", string(tokens.See), "see, propose, approve or own")
 	cmd.Flags().StringArrayVar(&t.Mailboxes, "mailbox", nil, "only this mailbox, by its address; may be given several times")
-	days := cmd.Flags().Int("days", 0, "the days after which it ends, 1 to 3650; 0: never")
+	days := cmd.Flags().Int("days", tokens.MostDays, "the days after which it ends, 1 to 90")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *days < 0 || *days > 3650 {
-			return usage.Errorf("--days is %d; it must be within 0 and 3650", *days)
+		if *days < 1 || *days > tokens.MostDays {
+			return usage.Errorf("--days is %d; it must be within 1 and %d", *days, tokens.MostDays)
 		}
-		t.Name = args[0]
-		if *days > 0 {
-			t.ExpiresAt = time.Now().AddDate(0, 0, *days)
-		}
+		t.Name, t.ExpiresAt = args[0], time.Now().Add(time.Duration(*days)*24*time.Hour)
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 			if err := knowsMailboxes(ctx, h, t.Mailboxes); err != nil {
 				return err
 			}
 			secret, err := tokens.New(h.DB).Add(ctx, t)
-			if err == nil {
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), secret)
+			if err != nil {
+				return err
 			}
+			cmd.PrintErrf("The token %s ends at %s.\n", t.Name, printer.Minute(t.ExpiresAt))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), secret)
 			return err
 		})
 	}
@@ -84,10 +83,10 @@ func list() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := printer.NewTable(cmd.OutOrStdout(), "NAME", "SCOPE", "MAILBOXES", "CREATED", "EXPIRES", "REVOKED")
+			t := printer.NewTable(cmd.OutOrStdout(), "NAME", "SCOPE", "MAILBOXES", "CREATED", "ENDS", "REVOKED")
 			for _, one := range all {
 				t.Row(one.Name, one.Scope, cmp.Or(strings.Join(one.Mailboxes, " "), "all"), printer.Clock(one.CreatedAt),
-					printer.Clock(one.ExpiresAt), printer.Clock(one.RevokedAt))
+					cmp.Or(printer.Clock(one.ExpiresAt), "without end"), printer.Clock(one.RevokedAt))
 			}
 			return t.Flush("no tokens: 'postroomd tokens add' makes one")
 		})
