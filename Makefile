@@ -16,7 +16,7 @@ help: ## list what you may want to run
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## sort the sample mailbox
+demo: ## sort the sample mailbox, and serve its page
 	go run ./examples/postroomd demo
 
 .PHONY: test

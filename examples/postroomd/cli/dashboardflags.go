@@ -21,15 +21,25 @@ type dashboardFlags struct {
 
 func (d *dashboardFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&d.address, "dashboard", "",
-		"serve the page to browsers at this address, such as 127.0.0.1:8080, until interrupted")
+	flags.StringVar(&d.address, "dashboard", "", "serve the page to browsers at this address, such as 127.0.0.1:8080, until "+
+		"interrupted; none: serve nothing (default: at a terminal a free port of 127.0.0.1, elsewhere none)")
 	flags.BoolVar(&d.public, "dashboard-public", false,
 		"let --dashboard be an address that other machines reach; nobody logs in, so it shows no mail there and changes nothing")
 }
 
+// noDashboard is the address that serves nothing.
+const noDashboard = "none"
+
+// serveByDefault serves the page at a free port of this machine, if no flag says anything else.
+func (d *dashboardFlags) serveByDefault() {
+	if d.address == "" && !d.public {
+		d.address = "127.0.0.1:0"
+	}
+}
+
 // listen takes the address before anything is written. Without an address it returns nil.
 func (d *dashboardFlags) listen(ctx context.Context) (net.Listener, error) {
-	if d.address == "" {
+	if d.address == "" || d.address == noDashboard {
 		if d.public {
 			return nil, usage.Errorf("--dashboard-public says who may see the dashboard; --dashboard says where it is")
 		}

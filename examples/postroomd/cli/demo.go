@@ -39,7 +39,8 @@ reads the mailbox you name.
 
 Everything is kept in --data. Run again on the same folder it does nothing twice; killed, it goes on where it was.
 
-With --dashboard a browser can watch the jobs meanwhile, and afterwards until you press Ctrl-C; what is retried there runs.`,
+At a terminal, or with --dashboard, it serves the page and says first where. A browser can watch meanwhile, and act afterwards
+until you press Ctrl-C. Elsewhere, with --json, or with --dashboard none it ends by itself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, o) },
 	}
@@ -91,6 +92,9 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	from, err := o.from.Choose(f)
 	if err != nil {
 		return nil, err
+	}
+	if !o.json && printer.IsTerminal(cmd.OutOrStdout()) && printer.IsTerminal(cmd.ErrOrStderr()) {
+		o.ui.serveByDefault()
 	}
 	listener, err := o.ui.listen(cmd.Context())
 	if err != nil {
@@ -151,13 +155,14 @@ func (d *demoRun) signedIn(next string) {
 	d.Progress.Sayf("Somebody has signed in at the dashboard; the next sign-in is at %s", next)
 }
 
-// stay runs jobs that are retried on the dashboard until interrupted.
+// stay carries out what is done on the page until interrupted.
 func (d *demoRun) stay(ctx context.Context) error {
 	dispatcher, err := d.App.NewDispatcher()
 	if err != nil {
 		return err
 	}
-	d.Progress.Sayf("The dashboard stays at %s until you press Ctrl-C", d.shown.Address())
+	d.Progress.Sayf("The dashboard stays at %s until you press Ctrl-C; commands that change something work after that",
+		d.shown.Address())
 	return dispatcher.Run(ctx)
 }
 

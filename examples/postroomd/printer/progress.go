@@ -18,8 +18,13 @@ type Progress struct {
 
 // NewProgress makes the progress that w shows.
 func NewProgress(w io.Writer) *Progress {
+	return &Progress{w: w, terminal: IsTerminal(w)}
+}
+
+// IsTerminal reports whether what is written is shown by a terminal.
+func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	return &Progress{w: w, terminal: ok && term.IsTerminal(int(file.Fd()))}
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // Sayf prints a line and ignores errors.
