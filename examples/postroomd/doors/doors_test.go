@@ -10,8 +10,27 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/rules"
 )
+
+// What one door says about a thing, the others do not say otherwise, on both databases.
+func TestEachDoorSaysTheSame(t *testing.T) {
+	for engine, database := range map[string]func() string{"sqlite": func() string { return "" },
+		"postgres": func() string { return dbtest.PostgresDSN(t) }} {
+		t.Run(engine, func(t *testing.T) {
+			w := newWorld(t, database())
+			for thing, same := range map[string]func(*world){"action": sameAction, "decision": sameDecision,
+				"message": sameMessage, "rule": sameRule, "request": sameRequest} {
+				t.Run(thing, func(t *testing.T) {
+					of := *w
+					of.T = t
+					same(&of)
+				})
+			}
+		})
+	}
+}
 
 var ofAnAction = []fact{
 	{name: "id", cli: "id", api: "id", mcp: "id"},
@@ -29,19 +48,18 @@ var ofAnAction = []fact{
 	{name: "error", cli: "error", api: "error", mcp: "error", page: "error"},
 }
 
-func TestAnActionIsTheSameAtEachDoor(t *testing.T) {
-	w := newWorld(t)
+func sameAction(w *world) {
 	for _, action := range w.kinds() {
 		id := action.text("id")
 		said := answers{cli: action, api: w.get("/actions/" + id), mcp: w.call("action_show", object{"id": id}),
 			page: w.page("actions/" + id)}
-		said.agree(t, ofAnAction)
+		said.agree(w.T, ofAnAction)
 		state := postroom.ActionState(action.text("state"))
-		require.Equal(t, state.Words(), said.mcp.text("state"))
-		require.Equal(t, action.text("undoable") == "true" && state == postroom.ActionCompleted,
+		require.Equal(w, state.Words(), said.mcp.text("state"))
+		require.Equal(w, action.text("undoable") == "true" && state == postroom.ActionCompleted,
 			said.api.text("can_undo") == "true")
 		if said.api.text("can_undo") == "true" {
-			require.Contains(t, said.page, "Take it back")
+			require.Contains(w, said.page, "Take it back")
 		}
 	}
 }
@@ -63,15 +81,14 @@ var ofADecision = []fact{
 	{name: "decided", cli: "created_at", api: "created_at", mcp: "decided_at"},
 }
 
-func TestADecisionIsTheSameAtEachDoor(t *testing.T) {
-	w := newWorld(t)
+func sameDecision(w *world) {
 	for _, action := range w.kinds() {
 		id := w.get("/actions/" + action.text("id")).text("decision.id")
 		said := answers{cli: w.decisions[id], mcp: w.call("action_show", object{"id": action.text("id")}),
 			api: w.inPages("/decisions", "decisions", id), page: w.page("actions/" + action.text("id"))}
-		said.agree(t, ofADecision)
+		said.agree(w.T, ofADecision)
 		for _, reason := range said.api["gate_reasons"].([]any) {
-			require.Contains(t, said.page, reason)
+			require.Contains(w, said.page, reason)
 		}
 	}
 }
@@ -93,17 +110,16 @@ var ofAMessage = []fact{
 	{name: "hidden text", cli: "hidden", api: "hidden"},
 }
 
-func TestAMessageIsTheSameAtEachDoor(t *testing.T) {
-	w := newWorld(t)
+func sameMessage(w *world) {
 	for _, action := range w.kinds() {
 		mail := w.mails[action.text("id")]
 		path := "mail/" + url.PathEscape(sample.Owner) + "/" + mail.text("id")
 		said := answers{cli: mail, api: w.get("/" + path), mcp: w.call("mail_read", object{"id": mail.text("id")}),
 			page: w.page(path)}
-		said.agree(t, ofAMessage)
-		require.Contains(t, said.mcp.text("text"), mail.text("text"))
+		said.agree(w.T, ofAMessage)
+		require.Contains(w, said.mcp.text("text"), mail.text("text"))
 		for _, label := range mail["labels"].([]any) {
-			require.Contains(t, said.page, label)
+			require.Contains(w, said.page, label)
 		}
 	}
 }
@@ -116,8 +132,7 @@ var ofARule = []fact{
 }
 
 // The commands speak of a rule where it has decided: as it was then, and is in use.
-func TestARuleIsTheSameAtEachDoor(t *testing.T) {
-	w := newWorld(t)
+func sameRule(w *world) {
 	var listed []object
 	for _, rule := range w.call("rules_list", object{})["rules"].([]any) {
 		listed = append(listed, rule.(map[string]any))
@@ -127,8 +142,8 @@ func TestARuleIsTheSameAtEachDoor(t *testing.T) {
 	for i, rule := range w.list("/rules") {
 		var c rules.Condition
 		text, err := json.Marshal(rule["condition"])
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(text, &c))
+		require.NoError(w, err)
+		require.NoError(w, json.Unmarshal(text, &c))
 		rule["when"] = c.String()
 		said := answers{cli: w.rules[rule.text("name")], api: rule, mcp: listed[i], page: page}
 		facts := ofARule
@@ -139,13 +154,13 @@ func TestARuleIsTheSameAtEachDoor(t *testing.T) {
 			}
 		} else {
 			decided++
-			require.Equal(t, "in use", said.cli.text("now"))
+			require.Equal(w, "in use", said.cli.text("now"))
 		}
-		said.agree(t, facts)
-		require.Contains(t, w.page("rules/"+rule.text("id")), rule.text("name"))
+		said.agree(w.T, facts)
+		require.Contains(w, w.page("rules/"+rule.text("id")), rule.text("name"))
 	}
-	require.Len(t, w.rules, decided)
-	require.Greater(t, decided, 10)
+	require.Len(w, w.rules, decided)
+	require.Greater(w, decided, 10)
 }
 
 var ofARequest = []fact{
@@ -166,20 +181,38 @@ var ofARequest = []fact{
 	{name: "mail received", cli: "about.received_at", api: "mail.received_at"},
 }
 
-func TestARequestIsTheSameAtEachDoor(t *testing.T) {
-	w := newWorld(t)
+// ofWhatIsSent is said where a person approves it, and not to assistants.
+var ofWhatIsSent = []fact{
+	{name: "its bytes", cli: "message.sha256", api: "message.sha256", page: "message.sha256"},
+	{name: "its size", cli: "message.size", api: "message.size"},
+	{name: "its header", cli: "message.header", api: "message.header"},
+	{name: "its files", cli: "message.files", api: "message.files"},
+	{name: "its text", cli: "message.text", api: "message.text", page: "message.text"},
+}
+
+func sameRequest(w *world) {
 	waiting := w.call("approvals_list", object{})["actions"].([]any)
-	require.Len(t, waiting, len(w.requests))
-	require.NotEmpty(t, waiting)
+	require.Len(w, waiting, len(w.requests))
+	require.NotEmpty(w, waiting)
+	sent := 0
 	for i, request := range w.requests {
 		id := request.text("id")
 		said := answers{cli: request, api: w.get("/approvals/" + id), mcp: waiting[i].(map[string]any),
 			page: w.page("waiting/" + id)}
-		said.agree(t, ofARequest)
+		said.agree(w.T, ofARequest)
+		if request.text("action") == "forward" {
+			sent++
+			said.agree(w.T, ofWhatIsSent)
+			require.NotContains(w, plain(map[string]any(said.mcp)), said.api.text("message.sha256"), "nor its digest")
+			for _, r := range said.api["recipients"].([]any) {
+				require.Contains(w, said.page, squeeze(r.(map[string]any)["address"].(string)))
+			}
+		}
 		list := w.page("waiting")
 		for _, reason := range request["reasons"].([]any) {
-			require.Contains(t, said.page, reason)
-			require.Contains(t, list, reason)
+			require.Contains(w, said.page, reason)
+			require.Contains(w, list, reason)
 		}
 	}
+	require.Positive(w, sent)
 }

@@ -8,21 +8,26 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/examples/postroomd/api"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
-	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/mcp"
 	"github.com/postroom-go/postroom/examples/postroomd/web"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
 
 // An object is a JSON object that a door has answered with.
@@ -120,13 +125,18 @@ type world struct {
 
 const token = "a token that nobody can guess, it seems"
 
-func newWorld(t *testing.T) *world {
+// newWorld makes a world on a PostgreSQL database; empty: on SQLite.
+func newWorld(t *testing.T, database string) *world {
 	t.Helper()
-	folder := t.TempDir()
 	w := &world{T: t, decisions: map[string]object{}, mails: map[string]object{}, rules: map[string]object{}}
-	w.run("demo", "--data", folder)
-	w.ask(folder)
-	env := environment.Demo(environment.Folder(folder))
+	where := w.place(database)
+	w.run(append([]string{"run", "--once"}, where...)...)
+	w.ask(where)
+	cmd := new(cobra.Command)
+	flags := command.NewEnvironmentFlags(cmd)
+	require.NoError(t, cmd.ParseFlags(where))
+	env, err := flags.Existing(cmd)
+	require.NoError(t, err)
 	env.Config.API = config.API{Token: token, Approver: "api"}
 	a, err := app.New(t.Context(), app.Config{Environment: env})
 	require.NoError(t, err)
@@ -153,11 +163,45 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// sends is a rule whose action sends a message, and asks first.
+const sends = `
+  - name: Books
+    priority: 1
+    condition: {type: subject_regex, value: '(?i)receipt'}
+    action: forward
+    parameters: {to: books@example.com, body: For the books.}
+`
+
+// place serves the sample mailbox, and returns the flags of a postroomd that sorts it by the rules of the demo and one
+// that sends.
+func (w *world) place(database string) []string {
+	w.Helper()
+	server, err := gmailtest.Open(w.Context(), gmailtest.Config{Email: sample.Owner})
+	require.NoError(w, err)
+	w.Cleanup(func() { require.NoError(w, server.Close()) })
+	_, err = server.Import(w.Context(), sample.Mailbox(), func(int) {})
+	require.NoError(w, err)
+	folder := w.TempDir()
+	file := filepath.Join(folder, "rules.yaml")
+	text := strings.Replace(string(config.SampleRules), "\nrules:\n", "\nrules:"+sends, 1)
+	require.NoError(w, os.WriteFile(file, []byte(text), 0o600))
+	w.Setenv("DOORS_TOKEN", "token")
+	w.Setenv("DOORS_DATABASE", database)
+	where := []string{"--data", filepath.Join(folder, "data"), "--set", "paths.rules=" + file,
+		"--set", "gmail.address=" + sample.Owner, "--set", "gmail.token=env:DOORS_TOKEN",
+		"--set", "gmail.endpoint=" + server.URL(), "--set", "gmail.units_per_minute=0", "--set", "gmail.spam_and_trash=true",
+		"--set", "gmail.old_mail=sort", "--set", "policy.send_age=0s"}
+	if database != "" {
+		where = append(where, "--set", "paths.database=env:DOORS_DATABASE")
+	}
+	return where
+}
+
 // ask asks the commands, before the other doors open: on the machine of a user they are other processes.
-func (w *world) ask(folder string) {
+func (w *world) ask(where []string) {
 	w.Helper()
 	read := func(out any, args ...string) {
-		require.NoError(w, json.Unmarshal(w.run(append(args, "--data", folder)...), out), "%v", args)
+		require.NoError(w, json.Unmarshal(w.run(append(args, where...)...), out), "%v", args)
 	}
 	read(&w.actions, "actions", "--limit", "100")
 	for _, action := range w.kinds() {
