@@ -32,6 +32,8 @@ func (a actionsAPI) routes() []webapi.Route {
 			Summary: "Take an action back; of an undo, do the action again"}, a.undoOne),
 		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: "/decisions", Scope: webapi.See, Account: a.of.byQuery,
 			Summary: "List what was decided, newest first, 50 a page"}, a.decisions),
+		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: "/decisions/{id}", Scope: webapi.See, Account: a.byDecision,
+			Summary: "Show a decision with its reasons, its rule as it was, and what became of its actions"}, a.decision),
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/undo/preview", Scope: webapi.See, Account: a.of.byBody,
 			Summary: "Say what taking back all that a filter selects would do"}, a.preview),
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/undo", Scope: webapi.Approve, Account: a.of.byBody,
@@ -96,6 +98,23 @@ func (a actionsAPI) decisions(r *http.Request, in actionQuery) (v decisions, err
 		v.Next, err = a.actionOf(r, list[onPage-1])
 	}
 	return v, err
+}
+
+func (a actionsAPI) byDecision(r *http.Request) (string, error) {
+	d, err := a.app.Ledger.Decision(r.Context(), r.PathValue("id"))
+	return d.AccountID, err
+}
+
+func (a actionsAPI) decision(r *http.Request, _ webapi.None) (*view.WholeDecision, error) {
+	d, err := a.app.Ledger.Decision(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	names, err := a.app.LabelNames(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return view.NewWholeDecision(r.Context(), a.app, d, names)
 }
 
 // actionOf returns the id of the action of a decision, which a page ends with.

@@ -104,6 +104,45 @@ func TestARuleIsNotAskedAgain(t *testing.T) {
 	require.Len(t, w.waiting(), 1)
 }
 
+// Another thing is done in place of what was asked, by the token's name, and only what can be taken back.
+func TestAnotherThingIsDoneInstead(t *testing.T) {
+	each(t, func(w *world) {
+		w.decide(deleteTea, "subject:tea")
+		request := w.waiting()[0]
+		path := "/approvals/" + request.ID
+		call[problem](w, "POST", path+"/instead", `{"kind": "archive"}`, http.StatusBadRequest)
+		for _, kind := range []string{"forward", "delete", "move"} { // the last has no label
+			call[problem](w, "POST", path+"/instead", shown(request, `, "kind": "`+kind+`"`), http.StatusUnprocessableEntity)
+		}
+		require.Len(w, w.waiting(), 1)
+		w.as = w.add("desk", tokens.Approve, sample.Owner)
+		answer := call[webapi.Answer](w, "POST", path+"/instead", shown(request, `, "kind": "archive", "why": "keep it"`),
+			http.StatusOK)
+		require.Equal(w, postroom.ActionRejected, answer.State)
+		call[problem](w, "POST", path+"/renew", "", http.StatusConflict)
+		w.work()
+		require.Empty(w, w.search("subject:tea in:inbox").Messages)
+		require.Len(w, w.search("subject:tea").Messages, 1)
+		done := call[view.Actions](w, "GET", "/actions?source=host", "", http.StatusOK).List
+		require.Len(w, done, 1)
+		whole := call[view.WholeAction](w, "GET", "/actions/"+done[0].ID, "", http.StatusOK)
+		require.Contains(w, whole.Decision.Rationale, "desk chose it in place of delete: keep it")
+	})
+}
+
+// A request that is made anew takes the place of the one before, which is answered no more.
+func TestARequestIsMadeAnew(t *testing.T) {
+	each(t, func(w *world) {
+		w.decide(deleteTea, "subject:tea")
+		before := w.waiting()[0]
+		path := "/approvals/" + before.ID
+		renewed := call[webapi.Answer](w, "POST", path+"/renew", "", http.StatusOK)
+		require.Equal(w, postroom.ActionPendingApproval, renewed.State)
+		call[problem](w, "POST", path+"/approve", shown(before, ""), http.StatusConflict)
+		call[webapi.Answer](w, "POST", path+"/approve", shown(w.waiting()[0], ""), http.StatusOK)
+	})
+}
+
 // One call previews what would be done to a search, one does exactly that, and one takes all of it back.
 func TestOneThingIsDoneToASearch(t *testing.T) {
 	each(t, func(w *world) {

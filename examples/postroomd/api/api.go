@@ -58,8 +58,8 @@ func New(h *app.App) (*Handler, error) {
 func routes(h *app.App, done <-chan struct{}) []webapi.Route {
 	of := mailboxes{h}
 	return slices.Concat(instructionsAPI{h}.routes(), approvalsAPI{h, of}.routes(), mailAPI{h, of}.routes(),
-		bulkAPI{h, of}.routes(), actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(), mailboxesAPI{h, of}.routes(),
-		jobsAPI{h}.routes(), tasksAPI{h, of}.routes(),
+		bulkAPI{h, of}.routes(), actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(), ruleActivityAPI{h, of}.routes(),
+		mailboxesAPI{h, of}.routes(), jobsAPI{h}.routes(), tasksAPI{h, of}.routes(),
 		eventsAPI{h, of, done, &openStreams{of: map[string]int{}}}.routes())
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
@@ -26,6 +27,11 @@ func (a approvalsAPI) routes() []webapi.Route {
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/approvals/{id}/ask", Scope: webapi.Approve,
 			Account: a.of.byAction, Needs: needsShown,
 			Summary: "Reject the request that was shown, and ask its model once more, which is told why"}, a.ask),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/approvals/{id}/instead", Scope: webapi.Approve,
+			Account: a.of.byAction, Needs: needsShown,
+			Summary: "Reject the request that was shown, and do another thing that can be taken back"}, a.instead),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/approvals/{id}/renew", Scope: webapi.Approve,
+			Account: a.of.byAction, NoBody: true, Summary: "Ask again about an action whose request has expired"}, a.renew),
 	}
 }
 
@@ -113,6 +119,34 @@ func (a approvalsAPI) ask(r *http.Request, in webapi.AnswerBody) (v webapi.Answe
 		return v, err
 	}
 	if err := view.AskAgain(r.Context(), a.app, shown, webapi.CallerOf(r).Name, in.Why); err != nil {
+		return v, err
+	}
+	return a.answered(r)
+}
+
+// An insteadBody names the request that was shown, and what to do in its place.
+type insteadBody struct {
+	webapi.AnswerBody
+	Kind  string `json:"kind"            jsonschema:"the kind of action, such as archive"`
+	Label string `json:"label,omitempty" jsonschema:"the id of the label, for a kind that has one"`
+}
+
+// instead rejects a request, and does another thing.
+func (a approvalsAPI) instead(r *http.Request, in insteadBody) (v webapi.Answer, err error) {
+	shown, err := shownRequest(r, in.RequestID, in.Digest)
+	if err != nil {
+		return v, err
+	}
+	err = a.app.RejectFor(r.Context(), shown, webapi.CallerOf(r).Name, in.Why, postroom.ActionType(in.Kind), in.Label)
+	if err != nil {
+		return v, err
+	}
+	return a.answered(r)
+}
+
+// renew asks again about what has expired.
+func (a approvalsAPI) renew(r *http.Request, _ webapi.None) (v webapi.Answer, err error) {
+	if err := a.app.RenewRequest(r.Context(), r.PathValue("id")); err != nil {
 		return v, err
 	}
 	return a.answered(r)

@@ -89,6 +89,11 @@ func TestActionsAreFoundAndTakenBack(t *testing.T) {
 		require.Len(t, call[struct{ Decisions []view.Decision }](w, "GET", "/decisions?rule=Star", "",
 			http.StatusOK).Decisions, 1)
 
+		decision := call[view.WholeDecision](w, "GET", "/decisions/"+whole.Decision.ID, "", http.StatusOK)
+		require.Equal(t, "Star", decision.Rule)
+		require.Equal(t, list.List[0].ID, decision.Actions[0].ID)
+		call[problem](w, "GET", "/decisions/none", "", http.StatusNotFound)
+
 		call[problem](w, "POST", "/undo/preview", `{}`, http.StatusUnprocessableEntity)
 		preview := call[struct {
 			At, Digest string
@@ -102,6 +107,16 @@ func TestActionsAreFoundAndTakenBack(t *testing.T) {
 		require.Equal(t, []string{list.List[0].ID}, undone.Requested)
 		w.work()
 		require.Empty(t, w.search("is:starred").Messages)
+		type activity struct {
+			Rules []struct {
+				Name         string
+				Hits, Undone int
+			}
+		}
+		rule := call[activity](w, "GET", "/rules/activity?mailbox="+sample.Owner, "", http.StatusOK).Rules[0]
+		require.Equal(t, "Star", rule.Name)
+		require.Equal(t, 1, rule.Hits)
+		require.Equal(t, 1, rule.Undone)
 		undo := call[view.Actions](w, "GET", "/actions?kind=undo_star", "", http.StatusOK).List
 		require.Len(t, undo, 1)
 		call[any](w, "POST", "/actions/"+undo[0].ID+"/undo", "", http.StatusOK)

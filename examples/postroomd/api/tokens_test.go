@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
 )
 
 const other = "bob@example.org"
@@ -152,6 +153,10 @@ func TestEachRouteWithAnotherMailbox(t *testing.T) {
 	list := call[struct{ Mailboxes []view.AccountStatus }](w, "GET", "/mailboxes", "", http.StatusOK)
 	require.Len(t, list.Mailboxes, 1)
 	require.Equal(t, other, list.Mailboxes[0].Email)
+	decided, err := w.app.Ledger.Decisions(t.Context(), safety.Filter{AccountID: mine.ID, Limit: 1})
+	require.NoError(t, err)
+	call[problem](w, "GET", "/decisions/"+decided[0].ID, "", http.StatusNotFound)
+	require.Empty(t, call[struct{ Rules []any }](w, "GET", "/rules/activity", "", http.StatusOK).Rules)
 	made := call[webapi.Rule](w, "POST", "/rules", starTea, http.StatusOK)
 	require.Equal(t, list.Mailboxes[0].ID, made.AccountID)
 	w.as = w.add("both", tokens.See, other, sample.Owner)

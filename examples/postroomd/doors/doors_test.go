@@ -129,6 +129,9 @@ var ofARule = []fact{
 	{name: "condition", cli: "condition", api: "when", mcp: "when", page: "when"},
 	{name: "actions", cli: "actions", mcp: "actions"},
 	{name: "enabled", api: "enabled", mcp: "enabled"},
+	{name: "hits", api: "hits", mcp: "hits_30_days"},
+	{name: "undos", api: "undone", mcp: "undone_30_days"},
+	{name: "hits, in words", api: "hits_in_words", page: "hits_in_words"},
 }
 
 // The commands speak of a rule where it has decided: as it was then, and is in use.
@@ -138,13 +141,17 @@ func sameRule(w *world) {
 		listed = append(listed, rule.(map[string]any))
 	}
 	decided := 0
-	page := w.page("rules")
+	page, done := w.page("rules"), w.get("/rules/activity")["rules"].([]any)
 	for i, rule := range w.list("/rules") {
 		var c rules.Condition
 		text, err := json.Marshal(rule["condition"])
 		require.NoError(w, err)
 		require.NoError(w, json.Unmarshal(text, &c))
 		rule["when"] = c.String()
+		of := done[i].(map[string]any)
+		require.Equal(w, rule["id"], of["id"])
+		rule["hits"], rule["undone"] = of["hits"], of["undone"]
+		rule["hits_in_words"] = rule.text("hits") + map[bool]string{true: " hit", false: " hits"}[rule.text("hits") == "1"]
 		said := answers{cli: w.rules[rule.text("name")], api: rule, mcp: listed[i], page: page}
 		facts := ofARule
 		if said.cli == nil {
