@@ -95,8 +95,8 @@ func conflict(err error) error {
 	return err
 }
 
-// status returns the status of an error of the daemon's own calls. 409 means that something has changed and must be read
-// again.
+// status returns the status of an error of the daemon's own calls. 409 means that something has changed, and must be
+// read again.
 func status(err error) int {
 	is := func(targets ...error) bool {
 		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })

@@ -77,7 +77,8 @@ func TestATokenEnds(t *testing.T) {
 		list, err := store.List(w.Context())
 		require.NoError(w, err)
 		require.WithinDuration(w, time.Now().AddDate(0, 0, 90), list[0].ExpiresAt, 2*time.Hour)
-		_, err = store.Add(w.Context(), tokens.Token{Name: "long", Scope: tokens.See, ExpiresAt: time.Now().AddDate(0, 0, 92)})
+		_, err = store.Add(w.Context(), tokens.Token{Name: "long", Scope: tokens.See,
+			ExpiresAt: time.Now().AddDate(0, 0, 92)})
 		require.ErrorContains(w, err, "at most 90 days")
 		call[webapi.Stop](w, "GET", "/stop", "", http.StatusOK)
 		end := func(at any) {

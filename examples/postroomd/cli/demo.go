@@ -39,8 +39,8 @@ reads the mailbox you name.
 
 Everything is kept in --data. Run again on the same folder it does nothing twice; killed, it goes on where it was.
 
-At a terminal, or with --dashboard, it serves the page and says first where. A browser can watch meanwhile, and act afterwards
-until you press Ctrl-C. Elsewhere, with --json, or with --dashboard none it ends by itself.`,
+At a terminal, or with --dashboard, it serves the page and says first where. A browser can watch meanwhile, and act
+afterwards until you press Ctrl-C. Elsewhere, with --json, or with --dashboard none it ends by itself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, o) },
 	}

@@ -27,8 +27,8 @@ func (h *Handler) settings(ctx context.Context, _ *url.URL) (*view, error) {
 	page := &settingsPage{}
 	for _, v := range h.app.Env.Values {
 		name, key, _ := strings.Cut(v.Key, ".")
-		if list := page.Sections; len(list) == 0 || list[len(list)-1].Name != name {
-			page.Sections = append(list, section{Name: name})
+		if n := len(page.Sections); n == 0 || page.Sections[n-1].Name != name {
+			page.Sections = append(page.Sections, section{Name: name})
 		}
 		of := &page.Sections[len(page.Sections)-1]
 		of.Values = append(of.Values, config.Value{Key: key, Value: v.Value, From: v.From})

@@ -57,7 +57,8 @@ func TestEachPageFitsAndIsReadable(t *testing.T) {
 	loaded, err := config.Load(config.Sources{})
 	require.NoError(t, err)
 	w.Env.Values = loaded.Values
-	_, err = tokens.New(w.DB).Add(t.Context(), tokens.Token{Name: "desk", Scope: tokens.See, Mailboxes: []string{sample.Owner}})
+	_, err = tokens.New(w.DB).Add(t.Context(), tokens.Token{Name: "desk", Scope: tokens.See,
+		Mailboxes: []string{sample.Owner}})
 	require.NoError(t, err)
 	moved := w.acted(safety.Filter{Types: []postroom.ActionType{postroom.Move}})[0].Action
 	for _, pages := range []map[string]string{ // a tab each: it is closed after two minutes
