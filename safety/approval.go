@@ -36,6 +36,7 @@ func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver st
 		return postroom.Action{}, err
 	}
 	given := r.answered(OutcomeApproved, approver, "", queue.Now(tx))
+	given.Content = p.Content
 	given.Signature = l.keys.signRequest(p, given)
 	a, err := l.actions.move(ctx, tx, &p.actionRow, change{op: "approve", to: postroom.ActionQueued, approval: &r.ID})
 	if err != nil {
@@ -136,8 +137,8 @@ func (l *Ledger) ApprovalsOf(ctx context.Context, actionID string) ([]Approval, 
 }
 
 // ApproveRequest is [Ledger.Approve] for a person who was shown the request as shown: it approves that request and no
-// other. If the request was renewed since, or the action's content was composed, the error is [ErrApprovalVoid]. On
-// an error the caller must roll the transaction back.
+// other. If the request was renewed since, or the action's content was composed, the error is [ErrApprovalVoid]; if the
+// content was edited, it is [ErrEdited]. On an error the caller must roll the transaction back.
 func (l *Ledger) ApproveRequest(ctx context.Context, tx queue.Tx, shown Approval,
 	approver string) (postroom.Action, error) {
 	return l.answerRequest(ctx, tx, shown, OutcomeApproved, func() (postroom.Action, error) {
@@ -167,7 +168,7 @@ func (l *Ledger) answerRequest(
 	if r.Outcome != OutcomeWaiting {
 		a, err := tooLate(ctx, tx, r.ActionID, "answer the request about")
 		if a.State == postroom.ActionPendingApproval {
-			err = fmt.Errorf("safety: request %s: %w: it was withdrawn, and another one waits", r.ID, ErrApprovalVoid)
+			err = r.replaced()
 		}
 		return a, err
 	}
@@ -178,9 +179,17 @@ func (l *Ledger) answerRequest(
 	// Between the two statements another transaction may have renewed the request. The answer must be to the request
 	// that was shown, or to none.
 	if r, err = findApproval(ctx, tx, shown.ID); err == nil && r.Outcome != outcome {
-		err = fmt.Errorf("safety: request %s: %w: it was withdrawn meanwhile", r.ID, ErrApprovalVoid)
+		err = r.replaced()
 	}
 	return a, err
+}
+
+// replaced is the error of an answer to a request that was withdrawn while another one about its action waits.
+func (r *Approval) replaced() error {
+	if r.ReplacedBy != "" {
+		return fmt.Errorf("safety: request %s: %w", r.ID, ErrEdited)
+	}
+	return fmt.Errorf("safety: request %s: %w: it was withdrawn, and another one waits", r.ID, ErrApprovalVoid)
 }
 
 // Approver returns the person who approved the action, and the time before which it must start; empty if nobody has,
@@ -242,10 +251,10 @@ func (l *Ledger) Request(ctx context.Context, id string) (w Waiting, err error) 
 		return w, err
 	}
 	w.Fault = l.checkpoint.Check(ctx, db)
-	unnamed := *p
-	unnamed.Content = "" // it may have been composed after the request was answered
+	then := *p
+	then.Content = r.Content // it may have been composed, or edited, after the request was answered
 	if w.Fault == nil && l.keys.verifyRequest(p, &r) != keyring.Right &&
-		l.keys.verifyRequest(&unnamed, &r) != keyring.Right {
+		l.keys.verifyRequest(&then, &r) != keyring.Right {
 		w.Fault = fmt.Errorf("safety: request %s: %w: %w, or signed with another key", r.ID, ErrApprovalVoid, ErrAltered)
 	}
 	return w, nil

@@ -64,6 +64,10 @@ func (a *auditor) auditApproval(ctx context.Context, tx queue.Tx, accountID stri
 	if r.Approver != "" {
 		note += " by " + r.Approver
 	}
+	if r.ReplacedBy != "" {
+		note = fmt.Sprintf("edited by %s: it was about SHA-256 %s; request %s replaces it", r.Approver, r.Content,
+			r.ReplacedBy)
+	}
 	return a.log.Append(ctx, tx, audit.Entry{
 		Kind: auditApproval, AccountID: accountID, Subject: r.ID, Note: note, Digest: audit.Digest(r.parts()...),
 	})

@@ -39,6 +39,9 @@ func everything(t *testing.T, db queue.DB) (d *desk, done, waits string) {
 	require.NoError(t, err)
 	waits = d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
 	require.NoError(t, d.renew(waits))
+	_, shown := d.toSend()
+	_, err = d.edit(shown, "ann", otherHash)
+	require.NoError(t, err)
 	require.NoError(t, d.cancel(d.record(message("a@example.com"), rule(postroom.Archive, "")).ID, "changed their mind"))
 	d.record(message("a@example.com"), rule(postroom.None, ""))
 	return d, done, waits

@@ -2,7 +2,6 @@ package safety
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/postroom-go/postroom"
@@ -15,12 +14,12 @@ import (
 // that sends compares them. Call it before a person is asked. For an action that is already approved, the hash is
 // signed with the rest of what was permitted, but the person has approved the parameters only.
 //
-// The first hash stays: setting the same hash again changes nothing, and another hash is [ErrContentSet]. A final
-// action is a [*StateError].
+// The first hash stays: setting the same hash again changes nothing, and another hash is [ErrContentSet]. Only a person
+// replaces it, by an [Editor]. A final action is a [*StateError].
 func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 string) error {
 	const op = "set the content of"
-	if sum, err := hex.DecodeString(sha256); err != nil || len(sum) != 32 {
-		return fmt.Errorf("safety: content of action %s: %q is not a SHA-256 in hexadecimal", actionID, sha256)
+	if !isSHA256(sha256) {
+		return noSHA256(actionID, sha256)
 	}
 	p, err := l.keys.lockPermit(ctx, tx, actionID)
 	switch {

@@ -64,7 +64,9 @@
 // [Config].Key over everything that is executed and everything that the person was shown. That is the action with its
 // message, its kind and its parameters, the hash of what it sends, the decision with the sender and the subject, the
 // reasons and the times, and in an approval the approver. What an action sends is composed before a person is asked,
-// from the action that [Ledger.Verified] returns, and [Ledger.SetContent] names its hash.
+// from the action that [Ledger.Verified] returns, and [Ledger.SetContent] names its hash. A person may edit it before
+// answering: an [Editor] ends the request and makes one about the new hash, which is approved like any other. The audit
+// log says who has edited, and the hash before.
 //
 // The signature is verified when the request is answered, and again in the transaction in which the action starts. An
 // action whose decision asked for a person does not start without such an approval, whatever the state of its row
@@ -110,7 +112,7 @@
 //   - Approve and Reject belong to people, and Renew, which asks again, to whoever may ask. Each request is answered
 //     once, before its expiry, by someone on the list of approvers if there is one, and only if the action is still
 //     what the request was made for.
-//   - SetContent belongs to the code that composes what an action sends.
+//   - SetContent belongs to the code that composes what an action sends, and [Editor.Edit] to people.
 //   - Start, DeclareIntent, Complete, Fail and SetReport belong to the job that executes. Start ties the action to
 //     the job: the same job may start it again, no other can. If that job ends without it, the next job of the
 //     message completes or fails it.

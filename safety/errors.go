@@ -22,6 +22,9 @@ var (
 	// [Ledger.Renew] makes a new one; or the action, its decision or the request was altered since, and the error also
 	// matches [ErrAltered].
 	ErrApprovalVoid = errors.New("the action or the request has changed since approval was asked for")
+	// ErrEdited reports that a person has edited what the action sends since the request was shown, and another request
+	// waits. It matches [ErrApprovalVoid].
+	ErrEdited = fmt.Errorf("%w: it was edited since, look again", ErrApprovalVoid)
 	// ErrContentSet reports that another hash of what the action sends is already recorded.
 	ErrContentSet = errors.New("what the action sends is recorded already, and is something else")
 	// ErrNotApprover reports that the person is not among [Config.Approvers].

@@ -59,31 +59,46 @@ func (rs *requests) ask(ctx context.Context, tx queue.Tx, p *permitRow, reasons 
 // request joins others.
 func (rs *requests) askGrouped(ctx context.Context, tx queue.Tx, p *permitRow, reasons []string,
 	kind groups.Kind) error {
-	err := rs.keys.Load(ctx, tx)
+	r, err := rs.signed(ctx, tx, p, reasons)
 	if err != nil {
 		return err
 	}
-	now := dbtime.Truncate(queue.Now(tx))
-	r := approvalRow{Outcome: OutcomeWaiting, ActionID: p.ID, RequestedAt: dbtime.Of(now),
-		ExpiresAt: dbtime.Of(now.Add(rs.cfg.ApprovalExpiry))}
-	if r.ID, err = uuid7.New(); err != nil {
-		return err
-	}
-	if r.Reasons, err = encode("reasons", reasons); err != nil {
-		return err
-	}
-	r.Digest = rs.keys.signRequest(p, &r)
 	if r.Group, err = groups.Join(ctx, tx, kind, r.ID); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, insertApproval, r.ID, p.ID, r.Reasons, r.Digest, r.RequestedAt, r.ExpiresAt, r.Group)
+	return rs.insert(ctx, tx, p, r)
+}
+
+// signed returns a new request about an action, which is not stored.
+func (rs *requests) signed(ctx context.Context, tx queue.Tx, p *permitRow, reasons []string) (*approvalRow, error) {
+	err := rs.keys.Load(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	now := dbtime.Truncate(queue.Now(tx))
+	r := &approvalRow{Outcome: OutcomeWaiting, ActionID: p.ID, RequestedAt: dbtime.Of(now),
+		ExpiresAt: dbtime.Of(now.Add(rs.cfg.ApprovalExpiry)), Content: p.Content}
+	if r.ID, err = uuid7.New(); err != nil {
+		return nil, err
+	}
+	if r.Reasons, err = encode("reasons", reasons); err != nil {
+		return nil, err
+	}
+	r.Digest = rs.keys.signRequest(p, r)
+	return r, nil
+}
+
+// insert stores a new request, and calls [Config.Ask] or [Config.Joined].
+func (rs *requests) insert(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
+	_, err := tx.ExecContext(ctx, insertApproval, r.ID, p.ID, r.Reasons, r.Digest, r.RequestedAt, r.ExpiresAt, r.Group,
+		r.Content)
 	if err != nil {
 		return fmt.Errorf("safety: ask for approval of action %s: %w", p.ID, err)
 	}
-	if err := rs.audit.auditApproval(ctx, tx, p.AccountID, &r); err != nil {
+	if err := rs.audit.auditApproval(ctx, tx, p.AccountID, r); err != nil {
 		return err
 	}
-	return rs.tell(ctx, tx, &r)
+	return rs.tell(ctx, tx, r)
 }
 
 // tell calls [Config.Ask] for a request that stands alone or is the first that waits of its group, and otherwise
@@ -175,7 +190,7 @@ func (rs *requests) close(ctx context.Context, tx queue.Tx, r, next *approvalRow
 // storeRequest writes the next version of a request, if it is still as it was read.
 func (rs *requests) storeRequest(ctx context.Context, tx queue.Tx, r, next *approvalRow) (stored bool, err error) {
 	n, err := dbquery.Exec(ctx, tx, updateApproval, next.Digest, string(next.Outcome), next.Approver, next.Why,
-		next.DecidedAt, next.Signature,
+		next.DecidedAt, next.Signature, next.Content, next.ReplacedBy,
 		r.ID, string(r.Outcome), r.Digest, r.Signature)
 	if err != nil {
 		return false, fmt.Errorf("safety: write the request for approval of action %s: %w", r.ActionID, err)
@@ -189,6 +204,7 @@ func (rs *requests) storeRequest(ctx context.Context, tx queue.Tx, r, next *appr
 // nameContent signs a request or an approval again so that it covers the content.
 func (rs *requests) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
 	next := *r
+	next.Content = p.Content
 	if next.Outcome == OutcomeApproved {
 		next.Signature = rs.keys.signRequest(p, &next)
 	} else {

@@ -187,7 +187,7 @@ const (
 	OutcomeWaiting   Outcome = "waiting"
 	OutcomeApproved  Outcome = "approved"
 	OutcomeRejected  Outcome = "rejected"
-	OutcomeWithdrawn Outcome = "withdrawn" // the action was canceled, or the request renewed
+	OutcomeWithdrawn Outcome = "withdrawn" // the action was canceled, or the request renewed or edited
 )
 
 // An Approval is one request for a person's approval of one action, and the answer.
@@ -212,8 +212,14 @@ type Approval struct {
 
 	Outcome   Outcome
 	DecidedAt time.Time // zero while waiting
-	Approver  string    // the person who answered; empty if there is none
+	Approver  string    // the person who answered, or edited what is sent; empty if there is none
 	Why       string    // the reason for the answer or the withdrawal
+
+	// ContentSHA256 is the hash of what the action sends, as the request names it; empty if it names none.
+	ContentSHA256 string
+	// ReplacedBy is the id of the request that was made in place of this one when a person edited what the action sends;
+	// empty if none was. See [Editor].
+	ReplacedBy string
 }
 
 type approvalRow struct {
@@ -230,12 +236,15 @@ type approvalRow struct {
 	Signature   string      `db:"approval.signature"` // over the approval; empty if nobody has approved
 	UsedBy      string      `db:"approval.used_by"`   // the job that has started the action with it
 	Group       string      `db:"approval.group_id"`
+	Content     string      `db:"approval.content_sha256"` // of what the action sent when this was last signed
+	ReplacedBy  string      `db:"approval.replaced_by"`    // the request after an edit
 }
 
 func (r *approvalRow) value() (Approval, error) {
 	a := Approval{
 		ID: r.ID, ActionID: r.ActionID, Digest: r.Digest, RequestedAt: r.RequestedAt.Time, ExpiresAt: r.ExpiresAt.Time,
 		Outcome: r.Outcome, DecidedAt: r.DecidedAt.Time, Approver: r.Approver, Why: r.Why, Group: r.Group,
+		ContentSHA256: r.Content, ReplacedBy: r.ReplacedBy,
 	}
 	return a, decode("reasons of approval "+a.ID, r.Reasons, &a.Reasons)
 }
@@ -274,13 +283,17 @@ func (r *actionRow) parts() []string {
 	}
 }
 
-// parts are the columns of a request, except the job that uses it.
+// parts are the columns of a request, except the job that uses it. The hash of the content is in the digest.
 func (r *approvalRow) parts() []string {
-	return []string{
+	parts := []string{
 		r.ID, r.ActionID, r.Reasons, r.Digest, stamp(r.RequestedAt), stamp(r.ExpiresAt), stamp(r.DecidedAt),
 		string(r.Outcome), r.Approver, r.Why,
 		r.Signature,
 	}
+	if r.ReplacedBy != "" {
+		parts = append(parts, r.Content, r.ReplacedBy)
+	}
+	return parts
 }
 
 // parts are the columns of a decision.

@@ -40,7 +40,8 @@ WHERE rule_id <> ''`
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
   approvals.decided_at AS "approval.decided_at", approvals.outcome AS "approval.outcome",
   approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.signature AS "approval.signature", approvals.used_by AS "approval.used_by",
-  approvals.group_id AS "approval.group_id"`
+  approvals.group_id AS "approval.group_id", approvals.content_sha256 AS "approval.content_sha256",
+  approvals.replaced_by AS "approval.replaced_by"`
 
 	// The first decision with a key stays.
 	insertDecision = `
@@ -242,11 +243,13 @@ SET digest = $1,
   approver = $3,
   why = $4,
   decided_at = $5,
-  signature = $6
-WHERE id = $7
-  AND outcome = $8
-  AND digest = $9
-  AND signature = $10`
+  signature = $6,
+  content_sha256 = $7,
+  replaced_by = $8
+WHERE id = $9
+  AND outcome = $10
+  AND digest = $11
+  AND signature = $12`
 
 	// An approval is used once.
 	useApproval = `
@@ -279,8 +282,9 @@ WHERE id = (SELECT approval_id FROM actions WHERE id = $1)
   AND outcome = 'approved'`
 
 	insertApproval = `
-INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, group_id, outcome, approver, why, signature, used_by)
-VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting', '', '', '', '')`
+INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, group_id, content_sha256, outcome, approver, why,
+  signature, used_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', '', '', '')`
 
 	selectGroup = `
 SELECT ` + approvalColumns + `
