@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -25,38 +26,61 @@ func NewEditor(l *Ledger) *Editor { return &Editor{l} }
 // answer, the first stands. An action that names no content cannot be edited. On an error the caller must roll the
 // transaction back.
 func (e *Editor) Edit(ctx context.Context, tx queue.Tx, shown Approval, by, sha256 string) (Approval, error) {
-	const op = "edit"
-	if err := e.ledger.cfg.mayAnswer(by); err != nil {
-		return Approval{}, err
-	}
 	if !isSHA256(sha256) {
 		return Approval{}, noSHA256(shown.ActionID, sha256)
 	}
-	rs := e.ledger.requests
-	p, r, err := rs.waiting(ctx, tx, shown.ActionID, op)
+	p, r, err := e.open(ctx, tx, shown, by)
 	if err != nil {
 		return Approval{}, err
 	}
+	if p.Content == sha256 {
+		return Approval{}, fmt.Errorf("safety: edit action %s: its content is %s already", p.ID, sha256)
+	}
+	next, before := p.actionRow, p.Content
+	next.Content = sha256
+	if _, err := e.ledger.actions.store(ctx, tx, &p.actionRow, &next, "edit"); err != nil {
+		return Approval{}, err
+	}
+	return e.ledger.requests.replace(ctx, tx, p, r, by, before)
+}
+
+// Action returns the waiting action of a request that was shown, or the error with which [Editor.Edit] would refuse
+// the person now.
+func (e *Editor) Action(ctx context.Context, shown Approval, by string) (a postroom.Action, err error) {
+	err = e.ledger.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		p, _, err := e.open(ctx, tx, shown, by)
+		if err != nil {
+			return err
+		}
+		a, err = p.value()
+		return err
+	})
+	return a, err
+}
+
+// open reads the action and the request that was shown, if the person may edit its content now.
+func (e *Editor) open(ctx context.Context, tx queue.Tx, shown Approval, by string) (*permitRow, *approvalRow, error) {
+	if err := e.ledger.cfg.mayAnswer(by); err != nil {
+		return nil, nil, err
+	}
+	rs := e.ledger.requests
+	p, r, err := rs.waiting(ctx, tx, shown.ActionID, "edit")
+	if err != nil {
+		return nil, nil, err
+	}
 	if r.ID != shown.ID {
-		return Approval{}, replacedError(ctx, tx, shown.ID)
+		return nil, nil, replacedError(ctx, tx, shown.ID)
 	}
 	if err := rs.check(ctx, tx, p, r); err != nil {
-		return Approval{}, err
+		return nil, nil, err
 	}
 	switch {
 	case r.Digest != shown.Digest:
-		return Approval{}, fmt.Errorf("safety: request %s: %w: look at it again", r.ID, ErrApprovalVoid)
-	case p.Content == "" || p.Content == sha256:
-		return Approval{}, fmt.Errorf("safety: %s action %s: its content is %q, and the edited one %q", op, p.ID, p.Content,
-			sha256)
+		err = fmt.Errorf("safety: request %s: %w: look at it again", r.ID, ErrApprovalVoid)
+	case p.Content == "":
+		err = fmt.Errorf("safety: request %s: %w: what it sends was not shown", r.ID, ErrApprovalVoid)
 	}
-	next := p.actionRow
-	next.Content = sha256
-	before := p.Content
-	if _, err := e.ledger.actions.store(ctx, tx, &p.actionRow, &next, op); err != nil {
-		return Approval{}, err
-	}
-	return rs.replace(ctx, tx, p, r, by, before)
+	return p, r, err
 }
 
 // replacedError is the error of an edit of a request that is not the open one of its action.

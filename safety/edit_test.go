@@ -141,7 +141,7 @@ func TestWhatIsNotEdited(t *testing.T) {
 		}{
 			"by a stranger":   {by: "mallory", is: ErrNotApprover},
 			"no hash":         {hash: "abc", says: "is not a SHA-256"},
-			"the same":        {hash: oneHash, says: "its content is"},
+			"the same":        {hash: oneHash, says: "already"},
 			"another request": {change: func(_ string, r *Approval) { r.ID = "none" }, is: postroom.ErrNotFound},
 			"another action":  {change: func(_ string, r *Approval) { r.ActionID = "none" }, is: postroom.ErrNotFound},
 			"shown otherwise": {change: func(_ string, r *Approval) { r.Digest = "x" }, is: ErrApprovalVoid},
@@ -171,6 +171,10 @@ func TestWhatIsNotEdited(t *testing.T) {
 			was := d.get(id)
 			_, err := d.edit(shown, by, hash)
 			require.Error(t, err, name)
+			if c.hash == "" && c.change != nil && d.now.Equal(before) {
+				_, early := NewEditor(d.ledger).Action(t.Context(), shown, by)
+				require.EqualError(t, early, err.Error(), name)
+			}
 			if c.is != nil {
 				require.ErrorIs(t, err, c.is, name)
 				require.NotErrorIs(t, err, ErrEdited, name)
@@ -183,7 +187,7 @@ func TestWhatIsNotEdited(t *testing.T) {
 		w, err := d.ledger.Waiting(t.Context(), unseen)
 		require.NoError(t, err)
 		_, err = d.edit(w.Approval, "ann", otherHash)
-		require.ErrorContains(t, err, `its content is ""`, "it sends nothing, or nobody has seen it")
+		require.ErrorContains(t, err, "what it sends was not shown")
 	})
 }
 

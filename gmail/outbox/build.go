@@ -121,10 +121,7 @@ func attachmentOf(part *mime.Part) mime.Attachment {
 
 // inlineText returns the new text followed by the text of the original.
 func (p *Payload) inlineText(o *mime.Message) string {
-	note, text := p.BodyPlain, o.Text
-	if note == "" && p.BodyHTML != "" {
-		note = htmltext.Text(p.BodyHTML)
-	}
+	note, text := p.note(), o.Text
 	if text == "" && o.HTML != "" {
 		text = htmltext.Text(o.HTML)
 	}

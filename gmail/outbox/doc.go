@@ -14,7 +14,9 @@
 // An [Outbox] composes the message of an action, and fixes its bytes before the first attempt to send and before a
 // person is asked: [Outbox.Preview] returns them; the hash of the bytes and the thread is recorded with the action
 // ([postroom.Action.ContentSHA256]); and the job sends these bytes or none. They have no date; Gmail adds the date of
-// sending. Files of a forward stay at Gmail until the bytes are built.
+// sending. Files of a forward stay at Gmail until the bytes are built. A person who is asked may edit the subject and
+// the text ([Outbox.Edit]): the rest of the message stays, its new hash is recorded with the action, and a person is
+// asked about that.
 //
 // Only what the ledger has signed is sent, whatever the tables of this package say. A message is composed from an
 // action that the ledger verifies ([Ledger.Verified]) and from the original as Gmail has it. Its hash is signed in the

@@ -38,11 +38,14 @@ type Preview struct {
 	Message *mime.Message
 	// ThreadID is Gmail's id of the thread that a reply belongs to; empty for a forward.
 	ThreadID string
+	// Note is the text that was written for the message: all of a reply, and what stands above the original in a
+	// forward. [Outbox.Edit] replaces it.
+	Note string
 }
 
 // Preview returns the message that the action, forward or auto_reply, sends. The first call composes it, fixes its
-// bytes, and records their hash with the action; each call returns the same. Call it before a person is asked for an
-// approval. The action must not be final.
+// bytes, and records their hash with the action; each call returns the same, until a person edits it ([Outbox.Edit]).
+// Call it before a person is asked for an approval. The action must not be final.
 //
 // A message that must not be sent is an error of [gmailapi.ClassRefused], with the reason; see the documentation of
 // the package. If the original has gone or can no longer be read as before, Preview fails, and so does the job.
@@ -63,11 +66,22 @@ func (o *Outbox) Fix(ctx context.Context, p Payload) (Preview, error) {
 
 func (o *Outbox) preview(ctx context.Context, a postroom.Action, given *Payload) (Preview, error) {
 	m, raw, err := o.prepare(ctx, a, given, o.Store.DB().Write)
+	if gmailapi.ClassOf(err) == gmailapi.ClassRefused && a.ContentSHA256 != "" && given == nil {
+		was := a.ContentSHA256
+		if a, err := o.Ledger.Action(ctx, a.ID); err == nil && a.ContentSHA256 != was { // it was edited meanwhile
+			return o.preview(ctx, a, nil)
+		}
+	}
 	if err != nil {
 		return Preview{}, err
 	}
+	return m.preview(raw)
+}
+
+// preview reads the bytes of the message back.
+func (m *storedMessage) preview(raw []byte) (Preview, error) {
 	parsed, err := mime.ParseBytes(raw, nil)
-	return Preview{Raw: raw, SHA256: m.SHA256, Message: parsed, ThreadID: m.payload.ThreadID}, err
+	return Preview{Raw: raw, SHA256: m.SHA256, Message: parsed, ThreadID: m.payload.ThreadID, Note: m.payload.note()}, err
 }
 
 // A writer runs fn in a write transaction.

@@ -29,6 +29,12 @@ SET account_id = excluded.account_id,
   sent_message_id = '',
   sent_thread_id = ''`
 
+	// The message that was read, if nobody has tried to send it.
+	sqlEditMessage = `
+UPDATE outbound_messages
+SET payload_json = $1, sha256 = $2, size = $3, updated_at = $4
+WHERE action_id = $5 AND sha256 = $6 AND sent_message_id = '' AND open_until IS NULL`
+
 	sqlMessage = `
 SELECT action_id, account_id, rfc_message_id, payload_json, sha256, size, history_id, open_until,
   sent_message_id, sent_thread_id
