@@ -67,6 +67,10 @@ type Config struct {
 type Content struct {
 	Text    string // empty: the action sends nothing
 	Refused string // the reason why it must not be sent; the request can then only be rejected
+
+	// SHA256 is the hash of the content, as [postroom.Action.ContentSHA256] has it: a message that would show other
+	// content than its request names is not posted. Empty: nothing is compared.
+	SHA256 string
 }
 
 const (

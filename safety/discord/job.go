@@ -192,6 +192,10 @@ func (b *Bot) request(ctx context.Context, action postroom.Action, approval safe
 				errors.Is(w.Fault, safety.ErrState)
 			r.void = w.Fault != nil
 		}
+		if is := r.action.ContentSHA256; content.SHA256 != "" && content.SHA256 != is {
+			return r, fmt.Errorf("discord: request %s is about content %s, and %s was composed: it was edited at this moment",
+				approval.ID, is, content.SHA256)
+		}
 	}
 	if r.others, err = b.together(ctx, approval); err != nil {
 		return r, err

@@ -22,6 +22,7 @@ const (
 	saidUnlisted = "You are not on the list of those who decide here. Nothing was done."
 	saidTampered = "It is not what was asked: the action, its decision or the request was altered in the database. Nothing was done; it can be rejected."
 	saidStale    = "This button is not one of the request as it is now. Nothing was done; the message is being brought up to date."
+	saidEdited   = "It was edited since: look again. Nothing was done; the message is being brought up to date."
 	saidEarly    = "The message was posted only just now. Nothing was done; press again in a moment."
 	saidFailed   = "That did not work, and nothing was done. Press again in a moment."
 	saidApproved = "Approved. It is being carried out."
@@ -309,6 +310,8 @@ func refused(err error, late *safety.StateError) string {
 		return "The request has expired. Nothing was done; it can be asked again, or rejected."
 	case errors.Is(err, safety.ErrAltered):
 		return saidTampered
+	case errors.Is(err, safety.ErrEdited):
+		return saidEdited
 	case errors.Is(err, safety.ErrApprovalVoid):
 		return saidStale
 	case errors.Is(err, safety.ErrInvalidDecision):

@@ -6,6 +6,9 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/outbox"
+	"github.com/postroom-go/postroom/gmail/pipeline"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -40,6 +43,21 @@ func (h *App) RenewRequest(ctx context.Context, actionID string) error {
 	return answerable(h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return h.Ledger.Renew(ctx, tx, actionID)
 	}))
+}
+
+// EditShown changes the subject and the text of what the request sends, as it was shown, and returns the request that
+// is asked instead: nothing is approved yet. What cannot be edited is a [usage.Error].
+func (h *App) EditShown(ctx context.Context, shown safety.Approval, by string, edit outbox.Edit) (
+	safety.Approval, error) {
+	next, err := h.Edit(ctx, shown, by, edit)
+	fault, known := errors.AsType[*gmailapi.Error](err)
+	switch {
+	case errors.Is(err, pipeline.ErrSendsNothing):
+		return next, usage.Errorf("%w: there is nothing to edit", err)
+	case known && fault.Class == gmailapi.ClassInvalid:
+		return next, usage.Errorf("nothing was edited: %w", fault.Err)
+	}
+	return next, answerable(hintRejecting(err))
 }
 
 // answerable makes what the person at a request can mend, or has only to know, a [usage.Error].

@@ -63,7 +63,7 @@ func (h *App) composeAction(ctx context.Context, a postroom.Action) (discord.Con
 	}
 	var text strings.Builder
 	err = printer.Message(&text, p.Message)
-	return discord.Content{Text: text.String()}, err
+	return discord.Content{Text: text.String(), SHA256: p.SHA256}, err
 }
 
 // listen handles answers from the channel until ctx is done. Without it people answer at the command line.

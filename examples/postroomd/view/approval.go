@@ -24,7 +24,8 @@ const AlteredNote = "ALTERED in the database since it was asked; it may be about
 // An Approval is a waiting action, with the mail that it is about and what it sends.
 type Approval struct {
 	webapi.Approval
-	About *AboutMail `json:"about,omitempty"` // nil: the message is no longer here
+	About  *AboutMail `json:"about,omitempty"`  // nil: the message is no longer here
+	Edited *Edit      `json:"edited,omitempty"` // nil: nobody has edited what it sends
 
 	waiting safety.Waiting
 	preview *outbox.Preview
@@ -46,6 +47,9 @@ func NewApproval(ctx context.Context, h *app.App, w safety.Waiting, preview *out
 		return nil, err
 	}
 	v := &Approval{Approval: webapi.NewApproval(w, preview, names.Name), waiting: w, preview: preview, names: names}
+	if v.Edited, err = editBefore(ctx, h, w.Approval); err != nil {
+		return nil, err
+	}
 	m, err := h.Mail.Message(ctx, w.Action.AccountID, w.Action.MessageID)
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
@@ -101,6 +105,9 @@ func (v *Approval) Print(out io.Writer) error {
 	if v.preview != nil {
 		f.Add("sends", fmt.Sprintf("a message of %s, SHA-256 %s", printer.Count(len(v.preview.Raw), "byte", "bytes"),
 			v.preview.SHA256))
+	}
+	if v.Edited != nil {
+		f.Add("edited", "by "+v.Edited.By+", "+printer.Clock(v.Edited.At))
 	}
 	if err := f.Flush(); err != nil || v.preview == nil {
 		return err

@@ -33,9 +33,29 @@ type WholeRequest struct {
 	Sends      *webapi.OutgoingMessage `json:"message,omitempty"`  // nil: it sends nothing
 	HTML       SentHTML                `json:"html,omitzero"`      // of what it sends
 	TooLong    bool                    `json:"too_long,omitempty"` // what it sends has more text than [MaxSent], which nobody could read here
+	Note       string                  `json:"note,omitempty"`     // the text that was written for it, which may be edited
 	Raw        string                  `json:"-"`                  // the bytes of what it sends
 	Recipients []Recipient             `json:"recipients,omitempty"`
 	Refused    string                  `json:"refused,omitempty"` // why it must not send; empty if it may, or sends nothing
+	Edited     *Edit                   `json:"edited,omitempty"`  // nil: nobody has edited what it sends
+
+	Waiting safety.Waiting `json:"-"`
+}
+
+// An Edit is a person's edit of what is sent.
+type Edit struct {
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// editBefore returns the edit that a request was made for; nil if it was not.
+func editBefore(ctx context.Context, h *app.App, request safety.Approval) (*Edit, error) {
+	all, err := h.Ledger.ApprovalsOf(ctx, request.ActionID)
+	i := slices.IndexFunc(all, func(r safety.Approval) bool { return r.ReplacedBy == request.ID })
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	return &Edit{all[i].Approver, all[i].DecidedAt}, nil
 }
 
 // MaxSent bounds the texts of a message to send that a page shows, in bytes.
@@ -74,6 +94,13 @@ func NewWholeRequest(ctx context.Context, h *app.App, actionID string) (*WholeRe
 	}
 	w, err := h.WaitingRequest(ctx, action.ID) // its digest covers what it sends
 	if err != nil {
+		return nil, err
+	}
+	if v.Sends != nil && v.Sends.SHA256 != w.Action.ContentSHA256 {
+		return nil, ErrShown
+	}
+	v.Waiting = w
+	if v.Edited, err = editBefore(ctx, h, w.Approval); err != nil {
 		return nil, err
 	}
 	names, err := h.LabelNames(ctx)
@@ -121,7 +148,7 @@ func (v *WholeRequest) compose(ctx context.Context, h *app.App, action postroom.
 		v.HTML = SentHTML{shown.Text, len(shown.Hidden) > 0 || shown.Incomplete}
 	}
 	v.TooLong = len(v.Sends.Text) > MaxSent || len(v.HTML.Text) > MaxSent
-	v.Raw = string(p.Raw)
+	v.Raw, v.Note = string(p.Raw), p.Note
 	v.Recipients, err = recipients(ctx, h, action.AccountID, p)
 	return err
 }

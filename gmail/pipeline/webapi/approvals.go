@@ -81,6 +81,9 @@ func (a approvalsAPI) show(r *http.Request, _ None) (shown Request, err error) {
 	if w, err = a.one(r); err != nil {
 		return shown, err
 	}
+	if preview != nil && preview.SHA256 != w.Action.ContentSHA256 {
+		return shown, WithStatus(http.StatusConflict, fmt.Errorf("action %s: %w", w.Action.ID, safety.ErrEdited))
+	}
 	return NewRequest(w, preview, a.labelNames(r.Context())), nil
 }
 

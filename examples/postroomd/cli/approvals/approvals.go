@@ -23,7 +23,7 @@ import (
 // New makes the command approvals with its own commands.
 func New() *cobra.Command {
 	return command.Group("approvals", "Decide about the actions that wait for a person", approvalsList(),
-		approvalsShow(), approvalsApprove(), approvalsReject(), approvalsRenew())
+		approvalsShow(), approvalsEdit(), approvalsApprove(), approvalsReject(), approvalsRenew())
 }
 
 func approvalsList() *cobra.Command {
