@@ -7,6 +7,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -32,10 +33,16 @@ func (a approvalsAPI) routes() []webapi.Route {
 			Summary: "Reject the request that was shown, and do another thing that can be taken back"}, a.instead),
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/approvals/{id}/renew", Scope: webapi.Approve,
 			Account: a.of.byAction, NoBody: true, Summary: "Ask again about an action whose request has expired"}, a.renew),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/approvals/{id}/edit", Scope: webapi.Approve,
+			Account: a.of.byAction, Needs: needsEdit,
+			Summary: "Edit the message that would be sent, and show the request that waits then"}, a.edit),
 	}
 }
 
-const needsShown = "it needs request_id and digest, as the request was shown, and may have why"
+const (
+	needsShown = "it needs request_id and digest, as the request was shown, and may have why"
+	needsEdit  = "it needs request_id and digest, as the request was shown, and subject, text or both"
+)
 
 // An approval is a request in a list.
 type approval struct {
@@ -54,7 +61,17 @@ type wholeApproval struct {
 	Mail       *view.WholeMail   `json:"mail,omitempty"`
 	Change     *view.LabelChange `json:"change,omitempty"`
 	Recipients []view.Recipient  `json:"recipients,omitempty"`
+	Note       string            `json:"note,omitempty"`    // the text that was written for the message, which may be edited
+	Edited     *view.Edit        `json:"edited,omitempty"`  // absent: nobody has edited the message
 	Refused    string            `json:"refused,omitempty"` // why it must not send
+}
+
+// An editBody names the request that was shown, and has what is sent instead.
+type editBody struct {
+	RequestID string  `json:"request_id"`
+	Digest    string  `json:"digest"`
+	Subject   *string `json:"subject"` // absent: it stays
+	Text      *string `json:"text"`    // absent: it stays
 }
 
 func (a approvalsAPI) list(r *http.Request, in webapi.RequestFilter) ([]approval, error) {
@@ -98,16 +115,13 @@ func (a approvalsAPI) show(r *http.Request, _ webapi.None) (v wholeApproval, err
 	if err != nil {
 		return v, conflict(err)
 	}
-	w, err := a.app.WaitingRequest(ctx, id)
-	if err != nil {
-		return v, conflict(err)
-	}
 	names, err := a.app.LabelNames(ctx)
 	if err != nil {
 		return v, err
 	}
-	v = wholeApproval{Request: webapi.NewRequest(w, nil, names.Name), Mailbox: whole.Mailbox, Would: whole.Would,
-		Forever: whole.Forever, Mail: whole.Mail, Change: whole.Change, Recipients: whole.Recipients, Refused: whole.Refused}
+	v = wholeApproval{Request: webapi.NewRequest(whole.Waiting, nil, names.Name), Mailbox: whole.Mailbox,
+		Would: whole.Would, Forever: whole.Forever, Mail: whole.Mail, Change: whole.Change, Recipients: whole.Recipients,
+		Note: whole.Note, Edited: whole.Edited, Refused: whole.Refused}
 	v.Message = whole.Sends
 	return v, nil
 }
@@ -164,4 +178,24 @@ func shownRequest(r *http.Request, id, digest string) (safety.Approval, error) {
 func (a approvalsAPI) answered(r *http.Request) (webapi.Answer, error) {
 	action, err := a.app.Ledger.Action(r.Context(), r.PathValue("id"))
 	return webapi.Answer{ID: action.ID, State: action.State}, err
+}
+
+// edit changes what is sent, and shows the request that waits then, for an answer.
+func (a approvalsAPI) edit(r *http.Request, body editBody) (v wholeApproval, err error) {
+	if body.RequestID == "" || body.Digest == "" || body.Subject == nil && body.Text == nil {
+		return v, webapi.WithStatus(http.StatusBadRequest, errors.New(needsEdit))
+	}
+	shown := safety.Approval{ID: body.RequestID, ActionID: r.PathValue("id"), Digest: body.Digest}
+	_, err = a.app.EditShown(r.Context(), shown, webapi.CallerOf(r).Name, outbox.Edit{Subject: body.Subject,
+		Text: body.Text})
+	for _, known := range []error{safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired,
+		safety.ErrNotApprover} {
+		if errors.Is(err, known) {
+			return v, errors.Unwrap(err) // its status is that of an answer
+		}
+	}
+	if err != nil {
+		return v, err
+	}
+	return a.show(r, webapi.None{})
 }

@@ -13,9 +13,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -70,6 +73,54 @@ func TestARequestShowsItsMail(t *testing.T) {
 		call[webapi.Answer](w, "POST", "/approvals/"+shown.ID+"/reject", answer, http.StatusOK)
 		call[problem](w, "GET", "/approvals/"+shown.ID, "", http.StatusConflict)
 		call[problem](w, "GET", "/approvals/none", "", http.StatusNotFound)
+	})
+}
+
+const forwardTea = `{"name": "Tea", "condition": {"type": "subject_contains", "value": "tea"}, "action": "forward",
+	"parameters": {"to": "books@example.com", "body": "For the books."}}`
+
+// What a program edits is what it approves, and what is sent; what it was shown before is approved by nobody.
+func TestWhatIsSentIsEdited(t *testing.T) {
+	each(t, func(w *world) {
+		t := w.T
+		w.decide(forwardTea, "subject:tea")
+		type request struct {
+			webapi.Request
+			Note   string
+			Edited *view.Edit
+		}
+		id := call[[]request](w, "GET", "/approvals", "", http.StatusOK)[0].ID
+		shown := call[request](w, "GET", "/approvals/"+id, "", http.StatusOK)
+		require.Equal(t, "For the books.", shown.Note)
+		require.Nil(t, shown.Edited)
+		edit := func(of request, more string) string {
+			return fmt.Sprintf(`{"request_id": %q, "digest": %q%s}`, of.RequestID, of.Digest, more)
+		}
+		for more, status := range map[string]int{``: 400, `, "text": "a\u0000b"`: 400,
+			`, "subject": "a\nb"`: 422, `, "text": "` + strings.Repeat("x", outbox.MaxEditedText+1) + `"`: 422} {
+			call[problem](w, "POST", "/approvals/"+id+"/edit", edit(shown, more), status)
+		}
+		call[problem](w, "POST", "/approvals/none/edit", edit(shown, `, "text": "x"`), http.StatusNotFound)
+		next := call[request](w, "POST", "/approvals/"+id+"/edit", edit(shown, `, "text": "Please pay.", "subject": "Pay"`),
+			http.StatusOK)
+		require.Equal(t, "Please pay.", next.Note)
+		require.Equal(t, "api", next.Edited.By)
+		require.NotEqual(t, shown.Message.SHA256, next.Message.SHA256)
+		require.Contains(t, next.Message.Text, "Please pay.\n\n-----")
+		require.Contains(t, next.Message.Text, "At five?")
+		for _, what := range []string{"approve", "reject"} {
+			old := call[problem](w, "POST", "/approvals/"+id+"/"+what, edit(shown, ""), http.StatusConflict)
+			require.Contains(t, old.Detail, "was edited since, look again")
+		}
+		call[problem](w, "POST", "/approvals/"+id+"/edit", edit(shown, `, "text": "x"`), http.StatusConflict)
+		call[webapi.Answer](w, "POST", "/approvals/"+id+"/approve", edit(next, ""), http.StatusOK)
+		call[problem](w, "POST", "/approvals/"+id+"/edit", edit(next, `, "text": "x"`), http.StatusConflict)
+		w.work()
+		require.Equal(t, 1, w.gmail.Counts()[gmailtest.MessagesSend])
+		a, err := w.app.Ledger.Action(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
+		require.Equal(t, next.Message.SHA256, a.ContentSHA256)
 	})
 }
 
