@@ -34,6 +34,8 @@ type WholeRequest struct {
 	HTML       SentHTML                `json:"html,omitzero"`      // of what it sends
 	TooLong    bool                    `json:"too_long,omitempty"` // what it sends has more text than [MaxSent], which nobody could read here
 	Note       string                  `json:"note,omitempty"`     // the text that was written for it, which may be edited
+	Title      string                  `json:"-"`                  // the subject of what it sends
+	Forwards   bool                    `json:"-"`                  // what it sends has the mail in it
 	Raw        string                  `json:"-"`                  // the bytes of what it sends
 	Recipients []Recipient             `json:"recipients,omitempty"`
 	Refused    string                  `json:"refused,omitempty"` // why it must not send; empty if it may, or sends nothing
@@ -60,6 +62,11 @@ func editBefore(ctx context.Context, h *app.App, request safety.Approval) (*Edit
 
 // MaxSent bounds the texts of a message to send that a page shows, in bytes.
 const MaxSent = 32 << 10
+
+// MayEdit reports whether a person may edit what it sends.
+func (v *WholeRequest) MayEdit() bool {
+	return v.Sends != nil && v.Refused == "" && !v.Altered && !v.Expired && len(v.Note) <= outbox.MaxEditedText
+}
 
 // A SentHTML is what a recipient sees of the HTML that is sent.
 type SentHTML struct {
@@ -148,7 +155,7 @@ func (v *WholeRequest) compose(ctx context.Context, h *app.App, action postroom.
 		v.HTML = SentHTML{shown.Text, len(shown.Hidden) > 0 || shown.Incomplete}
 	}
 	v.TooLong = len(v.Sends.Text) > MaxSent || len(v.HTML.Text) > MaxSent
-	v.Raw, v.Note = string(p.Raw), p.Note
+	v.Raw, v.Note, v.Title, v.Forwards = string(p.Raw), p.Note, p.Message.Subject, action.Type == postroom.Forward
 	v.Recipients, err = recipients(ctx, h, action.AccountID, p)
 	return err
 }

@@ -77,7 +77,7 @@ var lists = map[string]bool{"GET /{$}": true, "GET /waiting": true, "GET /action
 	"GET /events": true, "GET /mailboxes": true, "GET /labels": true, "/": true, "POST /undo": true, "POST /rules/edit": true,
 	"GET /rules/form": true, "POST /rules/form": true,
 	"POST /waiting/answer": true, "GET /assistant": true, "POST /assistant": true,
-	"POST /waiting/instead": true, "POST /waiting/again": true, "GET /mail/act": true, "POST /mail/act": true}
+	"POST /waiting/edit": true, "POST /waiting/instead": true, "POST /waiting/again": true, "GET /mail/act": true, "POST /mail/act": true}
 
 // Everything that a route is about is of the owner's mailbox: those who have it get in by their role, and those who
 // have another never do.
@@ -131,7 +131,9 @@ func TestAForeignMailboxIsNotNamed(t *testing.T) {
 	many := make([]string, 600)
 	for name, form := range map[string]url.Values{"one": {"reject": {shown}}, "ticked": {"pick": {"x.y", shown}},
 		"hidden": {"approve": many, "reject": {shown}}} {
-		require.Equal(t, http.StatusForbidden, as.post("waiting/instead", url.Values{"shown": {shown}}).status, name)
+		for _, path := range []string{"waiting/instead", "waiting/edit"} {
+			require.Equal(t, http.StatusForbidden, as.post(path, url.Values{"shown": {shown}}).status, name)
+		}
 		require.Equal(t, http.StatusForbidden, as.post("waiting/answer", form).status, name)
 	}
 	require.NotEmpty(t, w.waiting(safety.Filter{}))

@@ -176,6 +176,7 @@ var said = map[string]string{
 	"act":       "Being done: %s of %s. This is all of it, and one click takes it back.",
 	"ask-again": "Rejected, and the model is asked once more.", "decide-again": "The model is asked again.",
 	"close-task": "The task is done.",
+	"edit":       "Edited: look at it once more. It waits for your answer.",
 	"instead":    "Rejected, and done the other way.", "approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",
 }
 

@@ -26,6 +26,7 @@ func (h *Handler) routes() []route {
 		{"GET /waiting/{id}/message.eml", see, h.ofAction, http.HandlerFunc(h.outgoing)},
 		{"POST /waiting/answer", approve, h.ofAnswers, http.HandlerFunc(h.answer)},
 		{"POST /waiting/instead", approve, h.ofAnswers, http.HandlerFunc(h.instead)},
+		{"POST /waiting/edit", approve, h.ofAnswers, http.HandlerFunc(h.editSent)},
 		{"POST /waiting/again", approve, h.ofAnswers, http.HandlerFunc(h.askAgain)},
 		{"POST /waiting/{id}/renew", approve, h.ofAction, http.HandlerFunc(h.renew)},
 		{"POST /tasks/{id}/close", approve, h.ofAction, http.HandlerFunc(h.closeTask)},

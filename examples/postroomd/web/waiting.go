@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -234,6 +235,16 @@ func (h *Handler) instead(w http.ResponseWriter, r *http.Request) {
 			r.PostFormValue("label"))
 	}
 	h.done(w, r, "instead", err)
+}
+
+// editSent changes the subject and the text of what is sent, and goes back to the request about it.
+func (h *Handler) editSent(w http.ResponseWriter, r *http.Request) {
+	request, err := texts.ShownRequest(r.Context(), h.app, r.PostFormValue("shown"))
+	if err == nil {
+		edit := outbox.Edit{Subject: new(r.PostFormValue("subject")), Text: new(r.PostFormValue("text"))}
+		_, err = h.app.EditShown(r.Context(), request, by(r), edit)
+	}
+	h.done(w, r, "edit", err)
 }
 
 // askAgain rejects a request, and asks its model once more.
