@@ -77,7 +77,8 @@ func actionEvents(ctx context.Context, h *app.App, e safety.Entry, names app.Lab
 	var events []Event
 	for _, r := range requests {
 		if r.Outcome != safety.OutcomeWaiting {
-			events = append(events, Event{At: r.DecidedAt, What: printer.Printable(answerWords(r)), Why: r.Why})
+			events = append(events, Event{At: r.DecidedAt, What: printer.Printable(answerWords(r)),
+				Why: printer.Unless(r.ReplacedBy != "", r.Why)})
 		}
 	}
 	listed, err := newListedAction(ctx, h, e, names, nil)
@@ -88,6 +89,9 @@ func actionEvents(ctx context.Context, h *app.App, e safety.Entry, names app.Lab
 }
 
 func answerWords(r safety.Approval) string {
+	if r.ReplacedBy != "" {
+		return "What it sends was edited by " + r.Approver
+	}
 	words := map[safety.Outcome]string{safety.OutcomeApproved: "Approved", safety.OutcomeRejected: "Rejected"}[r.Outcome]
 	if words == "" {
 		return "The request ended: " + string(r.Outcome)

@@ -103,6 +103,9 @@ func TestAPageFromBeforeAnEdit(t *testing.T) {
 	late := edit(shown, "Three.")
 	require.Equal(t, http.StatusConflict, late.status)
 	require.Contains(t, late.body, "has approved it")
+	sent, err := w.Ledger.Action(t.Context(), id)
+	require.NoError(t, err)
+	require.Contains(t, w.get(w.pathOf(sent)).body, "What it sends was edited by "+access.LocalName)
 
 	news := w.waiting(safety.Filter{Rule: "News"})[0]
 	page := w.get("waiting/" + news.Action.ID)
