@@ -23,13 +23,13 @@ type Aging struct {
 // older_than, unless a "not" makes it end with the age. In a rule with newer_than, or now, the time of the decision
 // counts: nothing asks again when it has passed.
 func (e *Engine) Aging(ctx context.Context, accountID string) ([]Aging, error) {
-	set, err := e.current(ctx)
+	set, err := e.current(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}
 	var list []Aging
 	for i := range set.rules {
-		c := &set.rules[i]
+		c := set.at(i)
 		if !c.rule.isOf(accountID) {
 			continue
 		}
@@ -76,7 +76,7 @@ func (a *Aging) decidedBy(decisions []postroom.Decision) []postroom.Decision {
 // isIn returns ErrRuleChanged if the set does not have the rule at its version.
 func (a *Aging) isIn(s *Set) error {
 	for i := range s.rules {
-		if s.rules[i].rule.ID == a.RuleID && s.rules[i].version() == a.Version {
+		if c := s.at(i); c.rule.ID == a.RuleID && c.version() == a.Version {
 			return nil
 		}
 	}

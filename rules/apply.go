@@ -82,8 +82,8 @@ const applyBatch = 100
 // evaluated as of now. Apply records nothing about messages that no rule matches, and omits actions that would change
 // nothing, and those that would reverse what a person has done; see [ApplyConfig].People.
 //
-// It writes 100 messages at a time, each in a transaction of its own. If it fails in between, Applied counts what was
-// done.
+// It reads the rules of an account at its first message, and writes 100 messages at a time, each in a transaction of its
+// own. If it fails in between, Applied counts what was done.
 func Apply(ctx context.Context, cfg ApplyConfig) (Applied, error) {
 	done := Applied{Actions: map[string]int{}, Rules: map[string]int{}}
 	if err := cfg.validate(); err != nil {
@@ -99,13 +99,9 @@ func Apply(ctx context.Context, cfg ApplyConfig) (Applied, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	a := &applier{cfg: cfg, done: &done,
+	a := &applier{cfg: cfg, done: &done, sets: map[string]*Set{},
 		classifier: classifier{Config{Labels: cfg.Labels, Ledger: cfg.Ledger, Kinds: cfg.Engine.store.Kinds()}}}
-	var err error
-	if a.set, err = cfg.set(ctx); err == nil && cfg.Aged != nil {
-		err = cfg.Aged.isIn(a.set)
-	}
-	if err != nil {
+	if err := a.choose(ctx); err != nil {
 		return done, fmt.Errorf("apply rules: %w", err)
 	}
 	var chunk []*postroom.Message
@@ -144,40 +140,61 @@ func (c *ApplyConfig) validate() error {
 	return errors.Join(faults...)
 }
 
-// set returns the set of the rules to apply.
-func (c *ApplyConfig) set(ctx context.Context) (*Set, error) {
-	switch {
-	case len(c.Only) == 0 && c.DryRun:
-		return c.Engine.compile(ctx)
-	case len(c.Only) == 0:
-		return c.Engine.current(ctx)
+// choose makes the set of the rules that are named, if any are.
+func (a *applier) choose(ctx context.Context) error {
+	if len(a.cfg.Only) == 0 {
+		return nil
 	}
-	all, err := c.Engine.store.List(ctx)
+	all, err := a.cfg.Engine.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range a.cfg.Only {
+		switch i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name }); {
+		case i < 0:
+			return fmt.Errorf("rule %q: %w", name, postroom.ErrNotFound)
+		case !all[i].Enabled:
+			return fmt.Errorf("rule %q is disabled; enable it first", name)
+		}
+	}
+	chosen := slices.DeleteFunc(all, func(r Rule) bool { return !slices.Contains(a.cfg.Only, r.Name) })
+	a.only = newSet(chosen, a.cfg.Engine.store.Kinds(), a.cfg.Engine.senders != nil)
+	for _, b := range a.only.broken {
+		return b.Err
+	}
+	return nil
+}
+
+// set returns the set of the rules to apply to mail of an account: those that were stored at its first message.
+func (a *applier) set(ctx context.Context, accountID string) (*Set, error) {
+	if a.only != nil {
+		return a.only, nil
+	}
+	if s := a.sets[accountID]; s != nil {
+		return s, nil
+	}
+	read := a.cfg.Engine.current
+	if a.cfg.DryRun {
+		read = a.cfg.Engine.preview
+	}
+	s, err := read(ctx, accountID)
+	if err == nil && a.cfg.Aged != nil {
+		err = a.cfg.Aged.isIn(s)
+	}
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range c.Only {
-		switch i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name }); {
-		case i < 0:
-			return nil, fmt.Errorf("rule %q: %w", name, postroom.ErrNotFound)
-		case !all[i].Enabled:
-			return nil, fmt.Errorf("rule %q is disabled; enable it first", name)
-		}
-	}
-	chosen := slices.DeleteFunc(all, func(r Rule) bool { return !slices.Contains(c.Only, r.Name) })
-	set := newSet(chosen, c.Engine.store.Kinds(), c.Engine.senders != nil)
-	for _, b := range set.broken {
-		return nil, b.Err
-	}
-	return set, nil
+	a.sets[accountID] = s
+	return s, nil
 }
 
-// An applier applies a set to messages.
+// An applier applies rules to messages.
 type applier struct {
 	classifier
 
 	cfg  ApplyConfig
-	set  *Set
+	only *Set            // of the rules that are named; nil: all are applied
+	sets map[string]*Set // by account
 	done *Applied
 }
 
@@ -213,11 +230,15 @@ func (a *applier) apply(ctx context.Context, messages []*postroom.Message) error
 
 // plan returns the decisions to record about a message, and counts it if a rule matches.
 func (a *applier) plan(ctx context.Context, msg *postroom.Message, counts *Applied) (plan []planned, err error) {
-	f, err := a.cfg.Engine.factsOf(ctx, a.set, msg)
+	set, err := a.set(ctx, msg.AccountID)
 	if err != nil {
 		return nil, err
 	}
-	decisions := a.set.decide(msg, a.cfg.Now(), f)
+	f, err := a.cfg.Engine.factsOf(ctx, set, msg)
+	if err != nil {
+		return nil, err
+	}
+	decisions := set.decide(msg, a.cfg.Now(), f)
 	key, why := BatchKey(a.cfg.Batch), ", applied to existing mail as batch "+a.cfg.Batch
 	if aged := a.cfg.Aged; aged != nil {
 		decisions, key = aged.decidedBy(decisions), aged.agedKey()

@@ -1,12 +1,15 @@
 package rules
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules/internal/prefilter"
 )
 
 // A Program is a compiled condition, safe for concurrent use.
@@ -126,4 +129,94 @@ func (c *Condition) eachValue(check func(path, value string) *ConditionError) *C
 		}
 	}
 	return nil
+}
+
+// A compiler compiles rules.
+type compiler struct {
+	kinds        *postroom.Kinds
+	knowsSenders bool
+	// accountID is the account that all messages and rules are of; empty: of any. Then no rule is looked for by its
+	// account, and rules of two accounts that are equal otherwise have one shape.
+	accountID string
+}
+
+// A shape is what a set needs to find the rules that match a message: it knows their conditions and scopes, in order,
+// and neither their names nor what they do. The mailboxes that have the same rules share it.
+type shape struct {
+	code  *code
+	tests []tests
+	index *prefilter.Index
+
+	conditions []Condition // of all rules that the shape was made of
+	isBroken   []bool      // and which of them it leaves out
+
+	asksSenders bool // a rule asks whether the sender has written before
+	searches    *sync.Pool
+}
+
+// tests are what decides whether a rule matches, besides its scope.
+type tests struct {
+	root      node
+	calendar  *calendar
+	mustProve bool // the sender must be verified
+}
+
+// newShape compiles rules that are in order and have no faults but those of their conditions.
+func (c *compiler) newShape(rules []Rule) *shape {
+	s := &shape{code: newCode(), conditions: make([]Condition, len(rules)), isBroken: make([]bool, len(rules))}
+	s.searches = &sync.Pool{New: func() any { return &search{} }}
+	var keys []prefilter.Key
+	for i := range rules {
+		r := &rules[i]
+		s.conditions[i] = r.Condition
+		root, faults := s.code.compileTree(r.Condition)
+		asks := len(faults) == 0 && root.any(s.code, func(l *predicate) bool { return l.history })
+		if s.isBroken[i] = len(faults) > 0 || asks && !c.knowsSenders; s.isBroken[i] {
+			continue
+		}
+		s.asksSenders = s.asksSenders || asks
+		calendar, _ := r.Schedule.compile() // its faults are those of the rule
+		s.tests = append(s.tests, tests{root, calendar, r.mustProve(s.code, &root)})
+		keys = append(keys, c.keyOfRule(s.code, r, &root))
+	}
+	s.index = prefilter.New(keys, s.code.sourceKinds())
+	s.code.forget()
+	return s
+}
+
+// fault returns why a rule is broken.
+func (c *compiler) fault(r *Rule) error {
+	if err := r.Validate(c.kinds); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, ErrNoSenders)
+}
+
+// A shapeKey is equal for rules of one shape.
+type shapeKey [sha256.Size]byte
+
+// keyOf returns the key of the shape of rules; false if it has none.
+func (c *compiler) keyOf(rules []Rule) (key shapeKey, ok bool) {
+	h := sha256.New()
+	text := json.NewEncoder(h)
+	for i := range rules {
+		r := &rules[i]
+		scope, ref := c.scope(r)
+		if err := text.Encode([]any{r.Condition, r.Schedule, scope, ref, r.SafeMode, r.Authentication}); err != nil {
+			return key, false
+		}
+	}
+	return shapeKey(h.Sum(nil)), true
+}
+
+// scope returns the scope that tells the rule's mail from other mail of the account.
+func (c *compiler) scope(r *Rule) (scope Scope, ref string) {
+	switch {
+	case c.accountID != "" && r.Scope == ScopeAccount:
+		return ScopeGlobal, ""
+	case c.accountID == "" && r.Scope == ScopeGlobal && r.AccountID != "":
+		return ScopeAccount, r.AccountID
+	default:
+		return r.Scope, r.ScopeRef
+	}
 }

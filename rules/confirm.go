@@ -48,7 +48,7 @@ func (e *Engine) Confirm(ctx context.Context, msg *postroom.Message, p postroom.
 
 // decideAt is DecideAll as of a time.
 func (e *Engine) decideAt(ctx context.Context, msg *postroom.Message, at time.Time) ([]postroom.Decision, error) {
-	set, err := e.current(ctx)
+	set, err := e.current(ctx, msg.AccountID)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (s *Set) DecideAll(msg *postroom.Message, now time.Time) []postroom.Decisio
 
 func (s *Set) decide(msg *postroom.Message, now time.Time, f *Facts) []postroom.Decision {
 	var decisions []postroom.Decision
-	s.each(msg, now, f, func(_ int, c *compiled) bool {
+	s.each(msg, now, f, func(c compiled) bool {
 		for _, action := range c.rule.Actions() {
 			if !decided(decisions, action) {
 				decisions = append(decisions, c.decision(action, len(decisions)))
@@ -50,8 +50,8 @@ func decided(decisions []postroom.Decision, a RuleAction) bool {
 }
 
 // decision is the decision of the rule for one of its actions, which comes after number others.
-func (c *compiled) decision(action RuleAction, number int) postroom.Decision {
-	r := &c.rule
+func (c compiled) decision(action RuleAction, number int) postroom.Decision {
+	r := c.rule
 	key := ""
 	if number > 0 {
 		key = "rules:" + strconv.Itoa(number+1)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,10 +30,17 @@ type Engine struct {
 	server  authres.Server
 	senders Senders
 
-	mu       sync.Mutex
+	mu     sync.Mutex
+	sets   map[string]loaded // by account
+	shapes map[shapeKey]*shape
+	stored map[string]bool // accounts known to have rules
+}
+
+// loaded is a set that was made of the rules at a revision.
+type loaded struct {
+	set      *Set
+	key      shapeKey
 	revision int64
-	set      *Set            // nil until loaded
-	stored   map[string]bool // accounts known to have rules
 }
 
 var _ postroom.Decider = (*Engine)(nil)
@@ -61,6 +70,8 @@ type Store interface {
 	Stored(ctx context.Context, accountID string) (bool, error)
 	// List returns all rules in the order in which they are tried, disabled ones included.
 	List(ctx context.Context) ([]Rule, error)
+	// ListOf returns the rules of List that belong to the account, or to none.
+	ListOf(ctx context.Context, accountID string) ([]Rule, error)
 	// RuleAt returns a rule at the version that a decision names, which is [Rule.Version], or [postroom.ErrNotFound].
 	RuleAt(ctx context.Context, id, version string) (*Rule, error)
 	// DisableBroken calls fault with a rule as it is stored now, in a write transaction of its own, and disables the
@@ -100,7 +111,7 @@ func NewEngine(cfg EngineConfig) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{store: cfg.Store, log: cmp.Or(cfg.Logger, slog.Default()), server: cfg.AuthServer, senders: cfg.Senders,
-		stored: map[string]bool{}}
+		sets: map[string]loaded{}, shapes: map[shapeKey]*shape{}, stored: map[string]bool{}}
 	if e.server.ID == "" {
 		e.server = GmailServer
 	}
@@ -123,7 +134,7 @@ func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postro
 	if stored, err := e.hasRules(ctx, msg.AccountID); err != nil || !stored {
 		return nil, cmp.Or(err, ErrNotStored)
 	}
-	set, err := e.current(ctx)
+	set, err := e.current(ctx, msg.AccountID)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +152,7 @@ func (e *Engine) DecideUnstored(ctx context.Context, msg *postroom.Message) (dec
 	if stored, err := e.hasRules(ctx, msg.AccountID); err != nil || !stored {
 		return nil, false, err
 	}
-	set, err := e.current(ctx)
+	set, err := e.current(ctx, msg.AccountID)
 	if err != nil || set.asksSenders {
 		return nil, false, err
 	}
@@ -183,38 +194,63 @@ func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message) (
 	return f, nil
 }
 
-// current returns the set of the stored rules.
+// current returns the set of the stored rules that may be about mail of the account.
 //
 // The revision is read before the rules: a change in between leaves a set that is newer than its revision, and
 // the next decision loads it again. In the other order the set would be older than its revision, and would stay.
-func (e *Engine) current(ctx context.Context) (*Set, error) {
+func (e *Engine) current(ctx context.Context, accountID string) (*Set, error) {
 	revision, err := e.store.Revision(ctx)
 	if err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.set != nil && e.revision >= revision {
-		return e.set, nil
+	if known, ok := e.sets[accountID]; ok && known.revision >= revision {
+		return known.set, nil
 	}
-	set, err := e.compile(ctx)
+	l := loaded{revision: revision}
+	l.set, l.key, err = e.compile(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}
-	e.set, e.revision = set, revision
-	for _, b := range e.set.broken {
+	e.sets[accountID], e.shapes[l.key] = l, l.set.shape
+	for key := range e.shapes { // the ones that no account has any more
+		used := func(s loaded) bool { return s.key == key }
+		if !slices.ContainsFunc(slices.Collect(maps.Values(e.sets)), used) {
+			delete(e.shapes, key)
+		}
+	}
+	for _, b := range l.set.broken {
 		e.disable(ctx, b)
 	}
-	return e.set, nil
+	return l.set, nil
 }
 
-// compile reads the stored rules and writes nothing: broken ones are left out.
-func (e *Engine) compile(ctx context.Context) (*Set, error) {
-	rules, err := e.store.List(ctx)
+// preview is current without a trace: broken rules are left out, and not disabled.
+func (e *Engine) preview(ctx context.Context, accountID string) (*Set, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	set, _, err := e.compile(ctx, accountID)
+	return set, err
+}
+
+// compile makes the set of an account. Accounts whose rules differ only in what they are called and in what they do
+// share what their messages are compared with. The caller holds the lock.
+func (e *Engine) compile(ctx context.Context, accountID string) (set *Set, key shapeKey, err error) {
+	rules, err := e.store.ListOf(ctx, accountID)
 	if err != nil {
-		return nil, err
+		return nil, key, err
 	}
-	return newSet(rules, e.store.Kinds(), e.senders != nil), nil
+	rules = slices.DeleteFunc(rules, func(r Rule) bool { return !r.isOf(accountID) })
+	c := compiler{kinds: e.store.Kinds(), knowsSenders: e.senders != nil, accountID: accountID}
+	set = c.set(rules, func(rules []Rule) *shape {
+		var ok bool
+		if key, ok = c.keyOf(rules); ok && e.shapes[key] != nil {
+			return e.shapes[key]
+		}
+		return c.newShape(rules)
+	})
+	return set, key, nil
 }
 
 // disable disables a broken rule, unless it has been repaired since it was read. A failure is logged and does not

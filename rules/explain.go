@@ -59,11 +59,10 @@ type FailedPredicate struct {
 // Explain explains the results of the stored rules for a message now: those of its account, and those of all accounts.
 // It changes nothing.
 func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanation, error) {
-	all, err := e.store.List(ctx)
+	all, err := e.store.ListOf(ctx, msg.AccountID)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(r Rule) bool { return r.AccountID != "" && r.AccountID != msg.AccountID })
 	set := newSet(all, e.store.Kinds(), e.senders != nil)
 	f, unsure := e.factsOf(ctx, set, msg)
 	if unsure != nil {
@@ -93,9 +92,9 @@ func (s *Set) ExplainWith(msg *postroom.Message, now time.Time, f *Facts) *Expla
 	v.reset(s.code, msg, now, f)
 	decidedBy := ""
 	for i := range s.rules {
-		c := &s.rules[i]
+		c := s.at(i)
 		if decidedBy != "" {
-			x.Rules = append(x.Rules, RuleExplanation{Rule: c.rule, Outcome: NotTried,
+			x.Rules = append(x.Rules, RuleExplanation{Rule: *c.rule, Outcome: NotTried,
 				Reason: fmt.Sprintf("rule '%s' had decided", decidedBy)})
 			continue
 		}
@@ -110,8 +109,8 @@ func (s *Set) ExplainWith(msg *postroom.Message, now time.Time, f *Facts) *Expla
 	return x
 }
 
-func (c *compiled) explain(v *view) RuleExplanation {
-	x := RuleExplanation{Rule: c.rule}
+func (c compiled) explain(v *view) RuleExplanation {
+	x := RuleExplanation{Rule: *c.rule}
 	switch {
 	case !c.rule.sees(v):
 		x.Outcome, x.Reason = OutOfScope, c.rule.scopeReason(v)

@@ -21,7 +21,7 @@ func tried(t *testing.T, list []Rule, msg *postroom.Message) int {
 	s.Start(set.index, v)
 	n := 0
 	for i := s.Next(set.index, v, 0); i >= 0; i = s.Next(set.index, v, i+1) {
-		require.False(t, set.rules[i].matches(v), set.rules[i].rule.Name)
+		require.False(t, set.at(int(i)).matches(v), set.rules[i].Name)
 		n++
 	}
 	return n

@@ -27,19 +27,16 @@ func (k *code) keyOf(n *node, opposite bool) prefilter.Key {
 }
 
 // keyOfRule returns the key of the condition and the scope.
-func (k *code) keyOfRule(c *compiled) prefilter.Key {
-	parts := []prefilter.Key{k.keyOf(&c.root, false)}
-	switch r := &c.rule; r.Scope {
+func (c *compiler) keyOfRule(k *code, r *Rule, root *node) prefilter.Key {
+	parts := []prefilter.Key{k.keyOf(root, false)}
+	switch scope, ref := c.scope(r); scope {
 	case ScopeDomain:
-		parts = append(parts, k.wholeKey(k.source(addressSource(inFrom, PartDomain)), r.ScopeRef))
+		parts = append(parts, k.wholeKey(k.source(addressSource(inFrom, PartDomain)), ref))
 	case ScopeSender:
-		parts = append(parts, k.wholeKey(k.source(addressSource(inFrom, PartAddress)), r.ScopeRef))
+		parts = append(parts, k.wholeKey(k.source(addressSource(inFrom, PartAddress)), ref))
 	case ScopeAccount:
-		parts = append(parts, k.wholeKey(k.source(textSource{from: fromAccount}), r.ScopeRef))
+		parts = append(parts, k.wholeKey(k.source(textSource{from: fromAccount}), ref))
 	case ScopeGlobal:
-		if r.AccountID != "" {
-			parts = append(parts, k.wholeKey(k.source(textSource{from: fromAccount}), r.AccountID))
-		}
 	}
 	return prefilter.All(parts)
 }

@@ -120,20 +120,14 @@ var ErrInvalidRule = errors.New("invalid rule")
 // Validate checks the rule and returns every fault at once; nil if there is none. Its action must be one of the
 // kinds; nil means those that package gmail carries out.
 func (r *Rule) Validate(kinds *postroom.Kinds) error {
-	_, err := r.compile(newCode(), kinds)
-	return err
-}
-
-func (r *Rule) compile(k *code, kinds *postroom.Kinds) (node, error) {
-	root, conditionFaults := k.compileTree(r.Condition)
-	faults := []error{r.Damage, joinFaults(conditionFaults)}
+	faults := []error{r.Damage, joinFaults(r.Condition.Faults())}
 	for _, f := range r.Faults(kinds) {
 		faults = append(faults, f)
 	}
 	if err := errors.Join(faults...); err != nil {
-		return node{}, fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, err)
+		return fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, err)
 	}
-	return root, nil
+	return nil
 }
 
 // A Fault is a fault of one field of a rule.

@@ -3,10 +3,9 @@ package rules
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -16,21 +15,20 @@ import (
 
 // A Set is a compiled and ordered list of rules. It is immutable and safe for concurrent use.
 type Set struct {
-	code   *code
-	rules  []compiled
-	index  *prefilter.Index
-	broken []Broken
+	*shape
 
-	asksSenders bool // a rule asks whether the sender has written before
-	searches    *sync.Pool
+	rules    []Rule
+	versions []atomic.Pointer[string] // of the rules, once they were asked for
+	broken   []Broken
 }
 
+// A compiled rule is one of a set.
 type compiled struct {
-	rule      Rule
-	root      node
-	calendar  *calendar
-	mustProve bool // the sender must be verified
-	version   func() string
+	*tests
+
+	rule *Rule
+	set  *Set
+	i    int
 }
 
 // A Broken rule cannot be evaluated. It does not keep the others from matching.
@@ -48,41 +46,64 @@ var ErrNoSenders = errors.New("the condition sender_seen needs a record of sende
 func NewSet(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, false) }
 
 func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
-	s := &Set{code: newCode()}
-	for _, rule := range rules {
-		if !rule.Enabled {
-			continue
+	c := compiler{kinds: kinds, knowsSenders: knowsSenders}
+	return c.set(rules, c.newShape)
+}
+
+// set makes a set of the enabled rules. The shape of those that have no fault of their own is what shapeOf returns.
+func (c *compiler) set(list []Rule, shapeOf func([]Rule) *shape) *Set {
+	s := &Set{}
+	for _, rule := range list {
+		if rule.Enabled {
+			rule.Normalize()
+			s.rules = append(s.rules, rule)
 		}
-		rule.Normalize()
-		root, err := rule.compile(s.code, kinds)
-		if err == nil && root.any(s.code, func(l *predicate) bool { return l.history }) {
-			if s.asksSenders = s.asksSenders || knowsSenders; !knowsSenders {
-				err = fmt.Errorf("%w %q: %w", ErrInvalidRule, rule.Name, ErrNoSenders)
-			}
-		}
-		if err != nil {
-			s.broken = append(s.broken, Broken{rule, err})
-			continue
-		}
-		calendar, _ := rule.Schedule.compile() // compile has seen its faults
-		s.rules = append(s.rules, compiled{rule, root, calendar, rule.mustProve(s.code, &root), sync.OnceValue(rule.Version)})
 	}
-	slices.SortStableFunc(s.rules, func(a, b compiled) int { return Order(&a.rule, &b.rule) })
-	s.makeIndex()
-	s.searches = &sync.Pool{New: func() any { return &search{} }}
+	slices.SortStableFunc(s.rules, func(a, b Rule) int { return Order(&a, &b) })
+	s.drop(func(_ int, r *Rule) error {
+		if r.Damage == nil && len(r.Faults(c.kinds)) == 0 {
+			return nil
+		}
+		return c.fault(r)
+	})
+	s.shape = shapeOf(s.rules)
+	s.drop(func(i int, r *Rule) error {
+		if s.isBroken[i] {
+			return c.fault(r)
+		}
+		r.Condition = s.conditions[i] // so that sets of one shape have it once
+		return nil
+	})
+	s.versions = make([]atomic.Pointer[string], len(s.rules))
 	return s
 }
 
-// makeIndex makes the index, after which the keys are not needed any more.
-func (s *Set) makeIndex() {
-	keys := make([]prefilter.Key, len(s.rules))
+// drop moves the rules that have a fault to the broken ones.
+func (s *Set) drop(fault func(i int, r *Rule) error) {
+	kept := s.rules[:0]
 	for i := range s.rules {
-		keys[i] = s.code.keyOfRule(&s.rules[i])
+		r := &s.rules[i]
+		if err := fault(i, r); err != nil {
+			s.broken = append(s.broken, Broken{*r, err})
+			continue
+		}
+		kept = append(kept, *r)
 	}
-	s.index = prefilter.New(keys, s.code.sourceKinds())
-	for i := range s.code.atoms {
-		s.code.atoms[i].key = prefilter.Key{}
+	clear(s.rules[len(kept):])
+	s.rules = kept
+}
+
+func (s *Set) at(i int) compiled { return compiled{&s.tests[i], &s.rules[i], s, i} }
+
+// version returns the version of the rule, which takes longer than to match it.
+func (c compiled) version() string {
+	known := &c.set.versions[c.i]
+	if v := known.Load(); v != nil {
+		return *v
 	}
+	v := c.rule.Version()
+	known.Store(&v)
+	return v
 }
 
 // mustProve reports whether the rule matches only mail of verified senders.
@@ -113,11 +134,7 @@ func (s *Set) Len() int { return len(s.rules) }
 
 // Rules returns the rules that can match, in the order in which they are tried. They must not be modified.
 func (s *Set) Rules() []Rule {
-	list := make([]Rule, len(s.rules))
-	for i := range s.rules {
-		list[i] = s.rules[i].rule
-	}
-	return list
+	return slices.Clone(s.rules)
 }
 
 // AsksSenders reports whether a rule asks whether the sender has written before; see [Facts].
@@ -137,7 +154,7 @@ func (s *Set) First(msg *postroom.Message, now time.Time) (Rule, bool) {
 // All yields every rule that matches the message, in order. Ages are measured against now.
 func (s *Set) All(msg *postroom.Message, now time.Time) iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
-		s.each(msg, now, &Facts{Server: GmailServer}, func(_ int, c *compiled) bool { return yield(c.rule) })
+		s.each(msg, now, &Facts{Server: GmailServer}, func(c compiled) bool { return yield(*c.rule) })
 	}
 }
 
@@ -145,7 +162,7 @@ func (s *Set) All(msg *postroom.Message, now time.Time) iter.Seq[Rule] {
 // rule must not be modified.
 func (s *Set) AllWith(msg *postroom.Message, now time.Time, f *Facts) iter.Seq2[int, *Rule] {
 	return func(yield func(int, *Rule) bool) {
-		s.each(msg, now, f, func(i int, c *compiled) bool { return yield(i, &c.rule) })
+		s.each(msg, now, f, func(c compiled) bool { return yield(c.i, c.rule) })
 	}
 }
 
@@ -157,7 +174,7 @@ type search struct {
 }
 
 // each calls yield with the rules that match, in order, until it returns false.
-func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(i int, c *compiled) bool) {
+func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(c compiled) bool) {
 	found := s.searches.Get().(*search) //nolint:forcetypeassert // the pool holds nothing else
 	defer func() {
 		found.view.release()
@@ -167,13 +184,13 @@ func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(i 
 	v.reset(s.code, msg, now, f)
 	found.Start(s.index, v)
 	for i := found.Next(s.index, v, 0); i >= 0; i = found.Next(s.index, v, i+1) {
-		if c := &s.rules[i]; c.matches(v) && !yield(int(i), c) {
+		if c := s.at(int(i)); c.matches(v) && !yield(c) {
 			return
 		}
 	}
 }
 
-func (c *compiled) matches(v *view) bool {
+func (c compiled) matches(v *view) bool {
 	return c.rule.sees(v) && c.calendar.includes(v.now) && c.root.match(v) && (!c.mustProve || v.isAuthenticated())
 }
 

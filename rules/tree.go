@@ -51,6 +51,14 @@ func (k *code) atom(key string, l predicate) int32 {
 	return k.atomIDs[key]
 }
 
+// forget frees what only compiling needs.
+func (k *code) forget() {
+	k.sourceIDs, k.atomIDs = nil, nil
+	for i := range k.atoms {
+		k.atoms[i].key = prefilter.Key{}
+	}
+}
+
 // The results of atoms.
 const (
 	untested uint8 = iota

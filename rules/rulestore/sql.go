@@ -31,6 +31,7 @@ ORDER BY priority, position, created_at, id`
 	sqlEnabled     = ruleColumns + ` WHERE enabled = 1` + ruleOrder
 	sqlRule        = ruleColumns + ` WHERE id = $1`
 	sqlRulesOf     = ruleColumns + ` WHERE account_id = $1` + ruleOrder
+	sqlRulesFor    = ruleColumns + ` WHERE account_id IN ('', $1)` + ruleOrder
 	sqlNameTakenBy = `
 SELECT id
 FROM deterministic_rules

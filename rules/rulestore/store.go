@@ -84,6 +84,11 @@ func (s *Store) List(ctx context.Context) ([]rules.Rule, error) {
 	return selectRules(ctx, s.db.Reader(), sqlRules)
 }
 
+// ListOf returns the rules of List that belong to the account, or to none.
+func (s *Store) ListOf(ctx context.Context, accountID string) ([]rules.Rule, error) {
+	return selectRules(ctx, s.db.Reader(), sqlRulesFor, accountID)
+}
+
 // Get returns one rule.
 func (s *Store) Get(ctx context.Context, id string) (*rules.Rule, error) {
 	return get(ctx, s.db.Reader(), id)
