@@ -52,14 +52,6 @@ func (s *Environment) RulesPaths() (paths []string) {
 	return paths
 }
 
-// ReadRules reads a configured rules file; nil if the path is empty.
-func (s *Environment) ReadRules(path string) (*rulesfile.File, error) {
-	if path == "" {
-		return nil, nil
-	}
-	return ReadRulesFile(path, rulesfile.WithKinds(s.ActionKinds()), s.RefuseActions())
-}
-
 // checkRules returns an error if configured rules cannot be read.
 func (s *Environment) checkRules() error {
 	var errs []error

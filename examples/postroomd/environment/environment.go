@@ -22,6 +22,7 @@ type Environment struct {
 	ownKinds []postroom.Kind // the actions of the program's own
 	kinds    *postroom.Kinds // with them; nil: Kinds
 	tasks    *tasks.Store    // nil: actions that make tasks are only described
+	read     readRules
 }
 
 // Database returns the path of the SQLite file.
