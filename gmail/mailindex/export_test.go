@@ -32,6 +32,9 @@ func Document(labels []postroom.Label, m *postroom.Message, at time.Time) *gmail
 	return known.document(m, at)
 }
 
+// Windows sets how many messages a search looks at.
+func (x *Index) Windows(first, last, passed int) { x.windows = windows{first, last, passed} }
+
 func (x *Index) IndexSome(ctx context.Context, tx queue.Tx, accountID string) (int, error) {
 	return x.indexSome(ctx, tx, accountID)
 }

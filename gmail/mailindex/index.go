@@ -42,12 +42,13 @@ type Message struct {
 // An Index finds messages, and keeps what it finds them by. [New] makes one; the zero Index is unusable. It is
 // safe for concurrent use.
 type Index struct {
-	db   queue.DB
-	mail Source
+	db      queue.DB
+	mail    Source
+	windows windows
 }
 
 // New makes the index of the mail in the database.
-func New(db queue.DB, mail Source) *Index { return &Index{db: db, mail: mail} }
+func New(db queue.DB, mail Source) *Index { return &Index{db: db, mail: mail, windows: usualWindows} }
 
 // indexBatch is the number of messages that are indexed in one transaction, and that wait for it: a row of the index
 // is written for many messages at once. A search reads the waiting ones.

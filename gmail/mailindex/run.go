@@ -26,6 +26,8 @@ type indexRun struct {
 	candidates *candidates // nil: all messages that meet the filter
 	// The seconds that the dates of the query leave, both included.
 	since, before int64
+	window        window    // of a search without candidates
+	readTo        time.Time // how far it has read, if that is why a page ends
 }
 
 func (x *Index) newRun(ctx context.Context, accountID string, search Search) (*indexRun, error) {
@@ -39,7 +41,7 @@ func (x *Index) newRun(ctx context.Context, accountID string, search Search) (*i
 	search.Query = dbvalue.Clean(search.Query) // as the texts that it looks into
 	run := &indexRun{
 		index: x, accountID: accountID, limit: search.Limit, scope: search.scope(accountID), since: firstInstant,
-		before: lastInstant,
+		before: lastInstant, window: window{windows: x.windows, rows: x.windows.first},
 	}
 	var err error
 	if run.after, err = parseSearchCursor(search.Cursor, run.scope); err != nil {
@@ -78,7 +80,7 @@ func (r *indexRun) doubts() (list []Doubt) {
 func (r *indexRun) each(ctx context.Context, take func(*postroom.Message) (accepted bool, err error)) (next string,
 	err error) {
 	accepted := 0
-	for range maxSearched / searchBatch {
+	for n := 0; n < maxSearched/searchBatch && r.window.looked < r.window.passed; n++ {
 		batch, more, err := r.batch(ctx)
 		if err != nil {
 			return "", err
@@ -104,6 +106,7 @@ func (r *indexRun) each(ctx context.Context, take func(*postroom.Message) (accep
 		}
 		r.pass()
 	}
+	r.readTo = r.after.at
 	return r.after.in(r.scope), nil
 }
 
@@ -113,15 +116,23 @@ func (r *indexRun) batch(ctx context.Context) (batch []Message, more bool, err e
 		return r.candidates.batch(ctx)
 	}
 	filter := r.batchFilter()
+	if err := r.openWindow(ctx, &filter); err != nil {
+		return nil, false, err
+	}
 	limit := filter.Arg(searchBatch)
-	batch, err = r.read(ctx, filter, sqlSearchOrder+limit)
-	return batch, len(batch) == searchBatch, err
+	if batch, err = r.read(ctx, filter, sqlSearchOrder+limit); err != nil {
+		return nil, false, err
+	}
+	return batch, r.window.close(len(batch)), nil
 }
 
 // pass moves the cursor past the batch, so that a page continues there even if it has read no message.
 func (r *indexRun) pass() {
-	if r.candidates != nil {
+	switch {
+	case r.candidates != nil:
 		r.after = r.candidates.passed
+	case !r.window.end.isZero():
+		r.after = r.window.end
 	}
 }
 
@@ -132,13 +143,17 @@ func (r *indexRun) batchFilter() maildb.Filter {
 	filter := r.filter.Clone()
 	filter.Add("m.deleted_at IS NULL")
 	filter.Add("m.account_id = %s", r.accountID)
+	r.addCursor(&filter)
+	return filter
+}
+
+func (r *indexRun) addCursor(filter *maildb.Filter) {
 	if r.after.isZero() {
 		filter.Add("COALESCE(m.received_at, m.created_at) <= %s", dbtime.Of(time.Unix(lastInstant, 0)))
-	} else {
-		filter.Add("COALESCE(m.received_at, m.created_at) <= %s", dbtime.Of(r.after.at))
-		filter.Add("(COALESCE(m.received_at, m.created_at), m.id) < (%s, %s)", dbtime.Of(r.after.at), r.after.id)
+		return
 	}
-	return filter
+	filter.Add("COALESCE(m.received_at, m.created_at) <= %s", dbtime.Of(r.after.at))
+	filter.Add("(COALESCE(m.received_at, m.created_at), m.id) < (%s, %s)", dbtime.Of(r.after.at), r.after.id)
 }
 
 func (r *indexRun) read(ctx context.Context, filter maildb.Filter, order string) ([]Message, error) {

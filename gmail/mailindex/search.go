@@ -2,6 +2,7 @@ package mailindex
 
 import (
 	"context"
+	"time"
 
 	"github.com/postroom-go/postroom"
 )
@@ -30,8 +31,12 @@ type Page struct {
 	// Doubts are the terms of Query that are probably slips: Gmail takes them for no errors, nor does Search.
 	Doubts []Doubt
 	// Next is the Cursor of the next page; empty on the last one. A page may have fewer results than its Limit, or none,
-	// and a Next: a search reads at most 5,000 messages for a page.
+	// and a Next: a search reads at most 5,000 messages for a page, and passes by some 50,000 of which the database knows
+	// that they do not match.
 	Next string
+	// ReadTo is when the last message was received that was looked at, if the page ends for that reason: older ones may
+	// match. Otherwise it is zero.
+	ReadTo time.Time
 }
 
 // A Doubt is a term of a query with an operator that Gmail does not have, which is searched for as words, or
@@ -70,6 +75,7 @@ func (x *Index) Search(ctx context.Context, accountID string, search Search) (Pa
 		page.Messages = append(page.Messages, m)
 		return true, nil
 	})
+	page.ReadTo = run.readTo
 	return page, err
 }
 

@@ -82,6 +82,11 @@ WHERE account_id = $1 AND (slot, bucket, part) IN (SELECT slot, bucket, part FRO
 DELETE FROM unindexed_messages
 WHERE account_id = $1 AND message_id IN (SELECT message_id FROM unindexed_messages WHERE account_id = $1 LIMIT $2)`
 
+	// The index messages_received covers it.
+	sqlKeys = `
+SELECT m.id, COALESCE(m.received_at, m.created_at) AS at
+FROM messages AS m`
+
 	sqlSearchOrder = `
 ORDER BY COALESCE(m.received_at, m.created_at) DESC, m.id DESC
 LIMIT `

@@ -194,7 +194,7 @@ func TestPostgresExpectsToFillAPage(t *testing.T) {
 	searchTwoPages(t, s, f.account, "")
 	pages := 0
 	for _, one := range recording.take() {
-		if strings.Contains(one.text, inOrder) {
+		if strings.Contains(one.text, inOrder) && !strings.Contains(one.text, "OFFSET") {
 			pages++
 			require.Regexp(t, `^Limit .*rows=100 `, plan(t, db, one)[0], one.text)
 		}

@@ -10,7 +10,12 @@ import (
 	"github.com/postroom-go/postroom/gmail/mailstore"
 )
 
-// SearchMail fills a page of a search: a page of the store may be short although there is more.
+// mostSearched is how many pages of the store are read for one that a person sees. A search for what is nearly nowhere
+// would read the whole mailbox otherwise.
+const mostSearched = 2
+
+// SearchMail fills a page of a search: a page of the store may be short although there is more. If little matches, it is
+// short as well, or empty, and ReadTo says how far back the search has come.
 func (h *App) SearchMail(ctx context.Context, accountID string, s mailindex.Search) (mailindex.Page, error) {
 	page, err := h.Mail.Search(ctx, accountID, s)
 	if errors.Is(err, mailindex.ErrSearchCursor) {
@@ -18,12 +23,12 @@ func (h *App) SearchMail(ctx context.Context, accountID string, s mailindex.Sear
 			usage.Errorf(
 				"--cursor %s is of no list of this search and mailbox; copy the one that the list before ended with, and give the same search; leave it out for the first page", s.Cursor)
 	}
-	for err == nil && page.Next != "" && len(page.Messages) < s.Limit {
+	for n := 1; n < mostSearched && err == nil && page.Next != "" && len(page.Messages) < s.Limit; n++ {
 		rest := s
 		rest.Cursor, rest.Limit = page.Next, s.Limit-len(page.Messages)
 		var more mailindex.Page
 		more, err = h.Mail.Search(ctx, accountID, rest)
-		page.Messages, page.Next = append(page.Messages, more.Messages...), more.Next
+		page.Messages, page.Next, page.ReadTo = append(page.Messages, more.Messages...), more.Next, more.ReadTo
 	}
 	return page, err
 }

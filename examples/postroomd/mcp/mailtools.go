@@ -117,6 +117,10 @@ func (s *server) search(ctx context.Context, c *call, in searchInput) (out searc
 			return out, err
 		}
 	}
+	if !found.ReadTo.IsZero() {
+		out.Notes = append(out.Notes, "the search has come back to "+found.ReadTo.UTC().Format(time.RFC3339)+
+			", and older mail may match: go on with next")
+	}
 	for _, label := range found.UnknownLabels {
 		out.Notes = append(out.Notes, "the mailbox has no label "+label)
 	}

@@ -21,6 +21,8 @@ import (
 type MailPage struct {
 	Messages []Mail `json:"messages"`
 	Next     string `json:"next,omitempty"` // the --cursor of the next page
+	// How far back the search has come, when it has looked at enough for one page: older messages may match.
+	ReadTo time.Time `json:"read_to,omitzero"`
 
 	Doubts        []Doubt  `json:"doubts,omitempty"`         // terms of the search that are probably mistyped
 	UnknownLabels []string `json:"unknown_labels,omitempty"` // that the search names and the mailbox does not have
@@ -37,7 +39,7 @@ type Doubt struct {
 func NewMailPage(found mailindex.Page, names app.LabelNames) MailPage {
 	return MailPage{
 		Messages: printer.List(found.Messages, func(m *postroom.Message) Mail { return newMail(m, names) }),
-		Next:     found.Next, UnknownLabels: found.UnknownLabels,
+		Next:     found.Next, ReadTo: found.ReadTo, UnknownLabels: found.UnknownLabels,
 		Doubts: printer.List(found.Doubts, func(d mailindex.Doubt) Doubt { return Doubt(d) }),
 	}
 }

@@ -80,7 +80,11 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 			if err := printMail(cmd.OutOrStdout(), view.NewMailPage(found, names).Messages); err != nil || found.Next == "" {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "there is more: add --cursor %s\n", found.Next)
+			more := "there is more"
+			if !found.ReadTo.IsZero() {
+				more = "the search has come back to " + printer.Minute(found.ReadTo) + ", and older mail may match"
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: add --cursor %s\n", more, found.Next)
 			return err
 		})
 	}
