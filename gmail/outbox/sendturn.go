@@ -116,12 +116,36 @@ func (o *Outbox) Leave(ctx context.Context, tx queue.Tx, a postroom.Action) erro
 	return err
 }
 
+// Actions are the actions that [CountWaiting] looks at; a [Ledger] has them.
+type Actions interface {
+	// Action returns an action, or an error that matches [postroom.ErrNotFound].
+	Action(ctx context.Context, id string) (postroom.Action, error)
+}
+
+// mostOverdue bounds how many actions CountWaiting looks at.
+const mostOverdue = 1000
+
 // CountWaiting returns how many messages wait for the limits of their recipients. One whose action was canceled counts
-// until its turn.
-func CountWaiting(ctx context.Context, db queue.DB) (waiting int, err error) {
-	err = maildb.Get(ctx, db.Reader(), &waiting, "messages that wait", sqlCountWaiting,
-		dbtime.Of(time.Now().Add(-turnKept)))
-	return waiting, err
+// until its turn. Those whose turn came some time ago, as during a stop, count while their actions are queued.
+func CountWaiting(ctx context.Context, db queue.DB, actions Actions) (waiting int, err error) {
+	before := dbtime.Of(time.Now().Add(-turnKept))
+	if err := maildb.Get(ctx, db.Reader(), &waiting, "messages that wait", sqlCountWaiting, before); err != nil {
+		return 0, err
+	}
+	var overdue []string
+	if err := dbquery.Select(ctx, db.Reader(), &overdue, sqlOverdueActions, before, mostOverdue); err != nil {
+		return 0, fmt.Errorf("outbox: messages that wait: %w", err)
+	}
+	for _, id := range overdue {
+		a, err := actions.Action(ctx, id)
+		if err := maildb.IgnoreMissing(err); err != nil {
+			return 0, err
+		}
+		if err == nil && a.State == postroom.ActionQueued {
+			waiting++
+		}
+	}
+	return waiting, nil
 }
 
 // A sendTurn is what decides whose turn it is.

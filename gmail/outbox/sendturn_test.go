@@ -50,7 +50,7 @@ func TestSendsWaitInTheOrderOfTheirDecisions(t *testing.T) {
 			waits[n], until[n] = a, job.NotBefore
 			cancel(w, job.ID)
 		}
-		waiting, err := outbox.CountWaiting(t.Context(), w.db)
+		waiting, err := outbox.CountWaiting(t.Context(), w.db, w.ledger)
 		require.NoError(t, err)
 		require.Equal(t, 3, waiting)
 		for _, n := range []int{2, 3} {
@@ -71,7 +71,7 @@ func TestSendsWaitInTheOrderOfTheirDecisions(t *testing.T) {
 		w.sentEarlier(25 * time.Hour)
 		w.run(outbox.NewSendJob(w.account, waits[4].ID))
 		require.Equal(t, postroom.ActionCompleted, w.action(waits[4].ID).State)
-		waiting, err = outbox.CountWaiting(t.Context(), w.db)
+		waiting, err = outbox.CountWaiting(t.Context(), w.db, w.ledger)
 		require.NoError(t, err)
 		require.Zero(t, waiting)
 		received, _ := colleague.Got()
@@ -99,7 +99,7 @@ func TestALongWaitForTheLimitAsksAPerson(t *testing.T) {
 				"decided before wait; at most 1 are allowed")
 			require.Contains(t, a.Error, "would wait until")
 			require.Equal(t, queue.StateCompleted, job.State, "its key is free")
-			waiting, err := outbox.CountWaiting(t.Context(), w.db)
+			waiting, err := outbox.CountWaiting(t.Context(), w.db, w.ledger)
 			require.NoError(t, err)
 			require.Equal(t, 2, waiting, "who waits for a person waits for no other")
 			if n == 4 {
@@ -151,6 +151,14 @@ func TestPlacesAreKeptOverAStop(t *testing.T) {
 		}
 		w.sentEarlier(25 * time.Hour)
 		w.exec("UPDATE outbound_waiting SET wait_until = $1", dbtime.Of(time.Now().Add(-3*time.Hour)))
+		waiting, err := outbox.CountWaiting(t.Context(), w.db, w.ledger)
+		require.NoError(t, err)
+		require.Equal(t, 2, waiting, "their turn has come, and they are not sent yet")
+		w.put(waits[1].ID, func(a *postroom.Action) { a.State = postroom.ActionCanceled })
+		waiting, err = outbox.CountWaiting(t.Context(), w.db, w.ledger)
+		require.NoError(t, err)
+		require.Equal(t, 1, waiting, "what was canceled waits no more")
+		w.put(waits[1].ID, func(a *postroom.Action) { a.State = postroom.ActionQueued })
 		late, err := w.queue.Enqueue(t.Context(), outbox.NewSendJob(w.account, waits[1].ID))
 		require.NoError(t, err)
 		w.runUntil(late.ID, queue.EventRetried)
@@ -160,7 +168,7 @@ func TestPlacesAreKeptOverAStop(t *testing.T) {
 		w.put(waits[0].ID, func(a *postroom.Action) { a.State = postroom.ActionCanceled })
 		w.run(outbox.NewSendJob(w.account, waits[1].ID))
 		require.Equal(t, postroom.ActionCompleted, w.action(waits[1].ID).State, w.action(waits[1].ID).Error)
-		waiting, err := outbox.CountWaiting(t.Context(), w.db)
+		waiting, err = outbox.CountWaiting(t.Context(), w.db, w.ledger)
 		require.NoError(t, err)
 		require.Zero(t, waiting)
 	})

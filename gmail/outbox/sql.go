@@ -209,6 +209,15 @@ WHERE account_id = $1 AND action_id = $2 AND asked = 1`
 SELECT COUNT(DISTINCT action_id)
 FROM outbound_waiting
 WHERE asked = 0 AND wait_until > $1`
+
+	sqlOverdueActions = `
+SELECT action_id
+FROM outbound_waiting
+WHERE asked = 0
+GROUP BY action_id
+HAVING MAX(wait_until) <= $1
+ORDER BY action_id
+LIMIT $2`
 )
 
 const (

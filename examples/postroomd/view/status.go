@@ -133,7 +133,7 @@ func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 	waiting, err := h.Backlog.CountUndecided(ctx)
 	s.Undecided, s.Held, s.Tried = waiting.Model, waiting.Rules, waiting.Tried
 	if err == nil {
-		s.Sending, err = outbox.CountWaiting(ctx, h.DB)
+		s.Sending, err = outbox.CountWaiting(ctx, h.DB, h.Ledger)
 	}
 	if err == nil {
 		s.Unusable, err = CountUnusable(ctx, h, safety.Filter{Since: time.Now().Add(-unusableSince), Limit: app.MaxListed})
