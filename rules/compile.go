@@ -151,6 +151,7 @@ type shape struct {
 	isBroken   []bool      // and which of them it leaves out
 
 	asksSenders bool // a rule asks whether the sender has written before
+	readsBodies bool // a rule reads the texts of messages
 	searches    *sync.Pool
 }
 
@@ -175,6 +176,7 @@ func (c *compiler) newShape(rules []Rule) *shape {
 			continue
 		}
 		s.asksSenders = s.asksSenders || asks
+		s.readsBodies = s.readsBodies || root.any(s.code, func(l *predicate) bool { return l.body })
 		calendar, _ := r.Schedule.compile() // its faults are those of the rule
 		s.tests = append(s.tests, tests{root, calendar, r.mustProve(s.code, &root)})
 		keys = append(keys, c.keyOfRule(s.code, r, &root))

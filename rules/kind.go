@@ -136,7 +136,7 @@ var kinds = map[Kind]kind{
 	SenderSpoofed:    {nil, nil, compileFact((*view).isSpoofed)},
 	SenderConfusable: {nil, anyValue, compileConfusable},
 	HasHiddenText:    {nil, justValue, compileHiddenText},
-	PartsDisagree:    {nil, nil, compileFact((*view).partsDisagree)},
+	PartsDisagree:    {nil, nil, compilePartsDisagree},
 	IsIncomplete:     {nil, nil, compileFact((*view).isIncomplete)},
 
 	DateOf:     {datePart, []string{"header", "index", "match", "compare", "zone"}, compileDate},

@@ -168,6 +168,7 @@ func compileHiddenText(_ *code, c *Condition) (predicate, *ConditionError) {
 		}
 	}
 	return predicate{
+		body:    true,
 		test:    func(v *view) bool { return v.hiddenCharacters() >= least },
 		explain: func(v *view) string { return fmt.Sprintf("%d characters are hidden", v.hiddenCharacters()) },
 	}, nil
@@ -183,7 +184,9 @@ func (v *view) hiddenCharacters() int {
 	return n
 }
 
-// partsDisagree reports whether the plain text and the HTML are different messages.
-func (v *view) partsDisagree() bool { return v.body().Words.Disagree() }
+// compilePartsDisagree asks whether the plain text and the HTML are different messages.
+func compilePartsDisagree(*code, *Condition) (predicate, *ConditionError) {
+	return predicate{test: func(v *view) bool { return v.body().Words.Disagree() }, body: true}, nil
+}
 
 func contains(list []string, s string) bool { return slices.Contains(list, s) }

@@ -56,6 +56,7 @@ func (k *code) textPredicate(c *Condition, t textTest) (predicate, *ConditionErr
 	for i, src := range t.sources {
 		ids[i] = k.source(src)
 		l.sender = l.sender || src.isSender()
+		l.body = l.body || src.from == fromBody || src.from == fromBodyLine
 	}
 	l.key = k.textKey(ids, t.how, t.values)
 	l.test = func(v *view) bool { return v.anyText(ids, m, t.index) }

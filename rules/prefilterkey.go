@@ -41,6 +41,18 @@ func (c *compiler) keyOfRule(k *code, r *Rule, root *node) prefilter.Key {
 	return prefilter.All(parts)
 }
 
+// Senders returns the addresses of which one sent each message that the rule matches, in the form in which addresses
+// are compared; false if anyone may have sent it, or the condition has a fault.
+func (r *Rule) Senders() (addresses []string, ok bool) {
+	k := newCode()
+	root, faults := k.compileTree(r.Condition)
+	if len(faults) > 0 {
+		return nil, false
+	}
+	key := new(compiler).keyOfRule(k, r, &root)
+	return key.Wholes(k.source(addressSource(inFrom, PartAddress)))
+}
+
 // textKey is the key of a predicate that compares the texts of sources with values.
 func (k *code) textKey(sources []int32, how Match, values []string) prefilter.Key {
 	parts := make([]prefilter.Key, 0, len(sources)*len(values))

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/internal/rulestest"
 	"github.com/postroom-go/postroom/rules/rulesfile"
@@ -312,4 +313,59 @@ func FuzzTheIndexFindsWhatMatches(f *testing.F) {
 			require.Equal(t, rulestest.Matches(t, c, msg), found)
 		}
 	})
+}
+
+// What a rule says of the mail that it may match leaves out none that it does.
+func TestARuleKnowsWhatItReads(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rules.NewRule("r", rulestest.AnyCondition(2).Draw(t, "condition"), postroom.Archive, nil)
+		set := rules.NewSet([]rules.Rule{r}, nil)
+		msg := rulestest.AnyMessage().Draw(t, "message")
+		_, matches := set.First(msg, now)
+		if senders, some := r.Senders(); some && matches {
+			require.Contains(t, senders, mailname.Address(msg.From.Email))
+		}
+		if !set.ReadsBodies() {
+			bare := *msg
+			bare.BodyPlain, bare.BodyHTML = "", ""
+			_, same := set.First(&bare, now)
+			require.Equal(t, matches, same)
+		}
+	})
+}
+
+func TestTheSendersOfARule(t *testing.T) {
+	ada := rulestest.Predicate(rules.SenderEmail, "Ada@a.example")
+	bob := rulestest.Predicate(rules.SenderEmail, "bob@Bücher.example")
+	word, domain := rulestest.Predicate(rules.SubjectContains, "tea"), rulestest.FromDomain("a.example")
+	for _, c := range []struct {
+		condition rules.Condition
+		want      []string
+	}{
+		{ada, []string{"ada@a.example"}},
+		{rules.AnyOf(ada, rules.AllOf(word, bob)), []string{"ada@a.example", "bob@xn--bcher-kva.example"}},
+		{rules.AllOf(word, rules.AnyOf(ada, bob)), []string{"ada@a.example", "bob@xn--bcher-kva.example"}},
+		{rules.AnyOf(ada, word), nil}, {rules.NoneOf(ada), nil}, {domain, nil}, {word, nil}, {rules.Condition{}, nil},
+		{rules.Condition{Type: rules.Address, Fields: []string{"from", "to"}, Value: "ada@a.example"}, nil},
+	} {
+		r := rules.NewRule("r", c.condition, postroom.Archive, nil)
+		got, ok := r.Senders()
+		require.Equal(t, c.want != nil, ok, c.condition)
+		if ok {
+			require.Equal(t, c.want, got)
+		}
+	}
+	scoped := rules.NewRule("r", word, postroom.Archive, nil)
+	scoped.Scope, scoped.ScopeRef = rules.ScopeSender, "ada@a.example"
+	got, ok := scoped.Senders()
+	require.True(t, ok)
+	require.Equal(t, []string{"ada@a.example"}, got)
+	for condition, reads := range map[string]bool{`{"type":"hidden_text"}`: true, `{"type":"parts_disagree"}`: true,
+		`{"type":"body","value":"x"}`: true, `{"type":"body_regex","value":"x"}`: true, `{"type":"body_contains","value":"x"}`: true,
+		`{"type":"has_attachment"}`: false, `{"type":"subject","value":"x"}`: false} {
+		c, err := rules.ParseCondition([]byte(condition))
+		require.NoError(t, err)
+		set := rules.NewSet([]rules.Rule{rules.NewRule("r", rules.NoneOf(c), postroom.Archive, nil)}, nil)
+		require.Equal(t, reads, set.ReadsBodies(), condition)
+	}
 }

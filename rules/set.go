@@ -140,6 +140,9 @@ func (s *Set) Rules() []Rule {
 // AsksSenders reports whether a rule asks whether the sender has written before; see [Facts].
 func (s *Set) AsksSenders() bool { return s.asksSenders }
 
+// ReadsBodies reports whether a rule reads the texts of messages. Without them the rules of another set match the same.
+func (s *Set) ReadsBodies() bool { return s.readsBodies }
+
 // Broken returns the rules that cannot be evaluated.
 func (s *Set) Broken() []Broken { return slices.Clone(s.broken) }
 

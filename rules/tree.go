@@ -11,6 +11,7 @@ type predicate struct {
 	key     prefilter.Key // until the index has been made
 	sender  bool          // it tests the sender
 	history bool          // it needs to know the senders of earlier mail
+	body    bool          // it reads the texts of the message
 	explain func(v *view) string
 }
 

@@ -82,6 +82,26 @@ func (c *Key) eachNeedle(yield func(n needle)) {
 	}
 }
 
+// Wholes returns the texts of which one is a whole text of the source wherever the condition matches; false if the key
+// does not say.
+func (c *Key) Wholes(source int32) (texts []string, ok bool) {
+	if c.op == single {
+		return []string{c.text}, c.kind == aWhole && c.id == source
+	}
+	for i := range c.parts {
+		more, known := c.parts[i].Wholes(source)
+		switch {
+		case c.op == allOf && known:
+			return more, true
+		case c.op == anyOf && !known:
+			return nil, false
+		case known:
+			texts = append(texts, more...)
+		}
+	}
+	return texts, c.op == anyOf
+}
+
 // Whole is the key of a condition that matches only if a whole text of the source is the given one, in the form in
 // which case does not count.
 func Whole(source int32, text string) Key { return Key{needle: needle{aWhole, source, text}} }
