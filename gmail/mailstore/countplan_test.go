@@ -27,3 +27,21 @@ func TestCountMessagesReadsItsIndex(t *testing.T) {
 		}
 	})
 }
+
+// The messages of a few senders are found by their index, in whichever order they are read.
+func TestAllMessagesOfSendersReadTheirIndex(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		recorded := newRecordingDB(t, s.db)
+		s.db = recorded
+		for _, senders := range [][]string{{"a@x.example"}, {"a@x.example", "b@x.example"}} {
+			r := MessageRange{Since: day, Senders: senders, NewestFirst: true}
+			for _, err := range s.AllMessages(t.Context(), accountID, r) {
+				require.NoError(t, err)
+			}
+			asked := recorded.take()
+			steps := strings.Join(plan(t, recorded, asked[0]), "\n")
+			require.Contains(t, steps, "messages_sender", steps)
+			_ = recorded.take()
+		}
+	})
+}

@@ -65,11 +65,16 @@ func (m indexedMail) Lock(ctx context.Context, tx queue.Tx, accountID string) er
 
 func (m indexedMail) Messages(ctx context.Context, q mailindex.Querier, clauses string,
 	args ...any) ([]mailindex.Message, error) {
+	return selectFound(ctx, q, sqlSearch+clauses, args...)
+}
+
+// selectFound reads messages by sqlSearch, or sqlSearchBare.
+func selectFound(ctx context.Context, q mailindex.Querier, query string, args ...any) ([]mailindex.Message, error) {
 	var rows []struct {
 		messageRow
 		At dbtime.Time `db:"at"`
 	}
-	if err := dbquery.Select(ctx, q, &rows, sqlSearch+clauses, args...); err != nil {
+	if err := dbquery.Select(ctx, q, &rows, query, args...); err != nil {
 		return nil, fmt.Errorf("gmail: search: %w", err)
 	}
 	messages := make([]mailindex.Message, len(rows))

@@ -159,10 +159,13 @@ ON CONFLICT (account_id, provider_message_id) DO UPDATE SET
   from_key = excluded.from_key
 RETURNING id, COALESCE(received_at, created_at) AS at`
 
-	messageColumns = `
+	messageColumns = bareColumns + `, m.body_plain, m.body_html`
+
+	// A message without its bodies.
+	bareColumns = `
 SELECT m.id, m.account_id, m.thread_id, m.provider_message_id, t.provider_thread_id, m.labels_json, m.rfc_message_id,
   m.in_reply_to, m.references_json, m.from_name, m.from_email, m.recipients_json, m.subject, m.snippet,
-  m.headers_json, m.body_plain, m.body_html, m.attachments_json, m.size, m.received_at, m.sent_at`
+  m.headers_json, m.attachments_json, m.size, m.received_at, m.sent_at`
 
 	messageTables = `
 FROM messages m
@@ -176,7 +179,9 @@ WHERE m.account_id = $1 AND m.thread_id = $2 AND ` + maildb.NotDeleted + `
 ORDER BY COALESCE(m.received_at, m.created_at), m.id`
 
 	// The index messages_received has the order.
-	sqlSearch = messageColumns + `, COALESCE(m.received_at, m.created_at) AS at` + messageTables
+	sqlSearch     = messageColumns + messageAt
+	sqlSearchBare = bareColumns + messageAt
+	messageAt     = `, COALESCE(m.received_at, m.created_at) AS at` + messageTables
 
 	sqlMessageID  = `SELECT id FROM messages WHERE account_id = $1 AND provider_message_id = $2`
 	sqlProviderID = `SELECT provider_message_id FROM messages WHERE account_id = $1 AND id = $2`
