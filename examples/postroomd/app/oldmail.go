@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -103,8 +102,7 @@ func (h *App) CountOldMail(ctx context.Context, a mailstore.Account) (*OldMail, 
 func (h *App) ApplyToOldMail(ctx context.Context, a mailstore.Account, dry bool) (rules.Applied, error) {
 	return rules.Apply(ctx, rules.ApplyConfig{
 		Engine: h.Engine, Labels: h.Mail, Ledger: h.Ledger, People: h.Undoer, DryRun: dry,
-		Messages: h.Mail.AllMessages(ctx, a.ID, mailstore.MessageRange{Until: a.DecideSince, SkipLabels: []string{
-			postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}}),
+		Messages: h.Mail.AllMessages(ctx, a.ID, mailstore.MessageRange{Until: a.DecideSince, SkipLabels: notDecided}),
 	})
 }
 

@@ -23,11 +23,10 @@ type Trial struct {
 
 // Backtest runs a trial. The rules in use are what it is compared with. A text that cannot be read is a [usage.Error].
 func (h *App) Backtest(ctx context.Context, t Trial) (*backtest.Report, error) {
-	inUse, err := h.Rules.List(ctx)
+	inUse, err := h.rulesOf(ctx, t.Account.ID)
 	if err != nil {
 		return nil, err
 	}
-	inUse = slices.DeleteFunc(inUse, func(r rules.Rule) bool { return r.AccountID != "" && r.AccountID != t.Account.ID })
 	cfg := backtest.Config{Rules: inUse, Kinds: h.Env.ActionKinds(), Samples: t.Samples, Senders: h.Mail}
 	if t.Text != "" {
 		tried, err := h.RuleEditor.ParseFor(ctx, t.Account.ID, t.Path, t.Text)
@@ -39,8 +38,15 @@ func (h *App) Backtest(ctx context.Context, t Trial) (*backtest.Report, error) {
 			cfg.Rules = append(append([]rules.Rule{}, inUse...), tried...)
 		}
 	}
-	// Nothing is decided about sent mail, drafts, spam and trash.
-	messages := h.Mail.AllMessages(ctx, t.Account.ID, mailstore.MessageRange{Since: t.Since, SkipLabels: []string{
-		postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}})
+	messages := h.Mail.AllMessages(ctx, t.Account.ID, mailstore.MessageRange{Since: t.Since, SkipLabels: notDecided})
 	return backtest.Run(ctx, cfg, messages)
+}
+
+// notDecided are the labels of mail about which nothing is decided.
+var notDecided = []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}
+
+// rulesOf returns the rules in use of an account, with those of all accounts.
+func (h *App) rulesOf(ctx context.Context, accountID string) ([]rules.Rule, error) {
+	inUse, err := h.Rules.List(ctx)
+	return slices.DeleteFunc(inUse, func(r rules.Rule) bool { return r.AccountID != "" && r.AccountID != accountID }), err
 }

@@ -75,7 +75,7 @@ func (w *world) things() *strings.Replacer {
 var lists = map[string]bool{"GET /{$}": true, "GET /waiting": true, "GET /actions": true, "GET /mail": true,
 	"GET /rules": true, "GET /rules/versions": true, "GET /undo": true, "GET /rules/edit": true, "GET /static/": true,
 	"GET /events": true, "GET /mailboxes": true, "GET /labels": true, "/": true, "POST /undo": true, "POST /rules/edit": true,
-	"GET /rules/form": true, "POST /rules/form": true,
+	"GET /rules/form": true, "POST /rules/form": true, "GET /rules/preview": true,
 	"POST /waiting/answer": true, "GET /assistant": true, "POST /assistant": true,
 	"POST /waiting/edit": true, "POST /waiting/instead": true, "POST /waiting/again": true, "GET /mail/act": true, "POST /mail/act": true}
 
@@ -117,9 +117,10 @@ func TestAForeignMailboxIsNotNamed(t *testing.T) {
 	w.withNeighbour()
 	as := w.as(access.Person{Name: "bob@example.org", Role: access.Own, Mailboxes: []string{neighbour}})
 	query := "?mailbox=" + url.QueryEscape(sample.Owner)
-	for _, path := range []string{"", "waiting", "actions", "mail", "undo", "rules", "rules/versions", "rules/edit"} {
+	for _, path := range []string{"", "waiting", "actions", "mail", "undo", "rules", "rules/versions", "rules/edit",
+		"rules/preview"} {
 		require.Equal(t, http.StatusForbidden, as.get(path+query).status, path)
-		if path != "rules/edit" && path != "undo" {
+		if path != "rules/edit" && path != "undo" && path != "rules/preview" {
 			require.Equal(t, http.StatusForbidden, as.get("events?page="+url.QueryEscape("/"+path+query)).status, path)
 		}
 	}
@@ -219,7 +220,8 @@ func TestWhoMayOnlyLookHasNoButtons(t *testing.T) {
 	as := w.as(access.Person{Name: "bob@example.org", Role: access.See})
 	moved := w.acted(safety.Filter{Types: []postroom.ActionType{postroom.Move}})[0].Action
 	for _, path := range []string{"", "waiting", "waiting/" + w.waiting(safety.Filter{})[0].Action.ID, "actions",
-		"actions/" + moved.ID, "mail", w.pathOf(moved), "rules", "rules/versions?version=1"} {
+		"actions/" + moved.ID, "mail", w.pathOf(moved), "rules", "rules/versions?version=1",
+		"rules/preview"} {
 		page := as.get(path)
 		require.Equal(t, http.StatusOK, page.status, path)
 		body := regexp.MustCompile(`<form method="post" action="[./]*signout">`).ReplaceAllString(page.body, "")

@@ -64,6 +64,7 @@ func (h *Handler) routes() []route {
 		{"POST /rules/edit", own, h.ofRulesText, http.HandlerFunc(h.edit)},
 		{"GET /rules/form", own, h.ofRulesText, h.show(h.ruleForm)},
 		{"POST /rules/form", own, h.ofRulesText, http.HandlerFunc(h.changeRuleForm)},
+		{"GET /rules/preview", see, h.ofList, http.HandlerFunc(h.previewRule)},
 		{"POST /rules/{id}/enable", own, h.ofRule, h.setEnabled(true)},
 		{"POST /rules/{id}/disable", own, h.ofRule, h.setEnabled(false)},
 		{"POST /rules/{id}/up", own, h.ofRule, h.moveRule(true)},

@@ -24,6 +24,7 @@ type ruleFormPage struct {
 	Fault   string
 	Actions []postroom.ActionType
 	Lists   map[string][]string // suggestions, by the id of their list
+	Found   *foundMail          // nil until it is asked for
 }
 
 // suggestedSenders bounds the senders that a form suggests.
@@ -70,13 +71,23 @@ func (h *Handler) rulesOf(ctx context.Context, accountID string) (*rulesfile.Fil
 func (h *Handler) ruleFormView(
 	ctx context.Context, account mailstore.Account, form ruleform.Form, fault string,
 ) (*view, error) {
-	page := &ruleFormPage{Mailbox: account.Email, Form: form, Fault: fault, Actions: ruleform.Actions}
-	var err error
+	page, err := h.ruleFormPage(ctx, account, form, fault)
+	return page.view(), err
+}
+
+func (p *ruleFormPage) view() *view {
+	return &view{name: "ruleform", title: "A rule as a form", data: p}
+}
+
+func (h *Handler) ruleFormPage(
+	ctx context.Context, account mailstore.Account, form ruleform.Form, fault string,
+) (page *ruleFormPage, err error) {
+	page = &ruleFormPage{Mailbox: account.Email, Form: form, Fault: fault, Actions: ruleform.Actions}
 	if page.Tree, err = form.Tree(); err != nil {
-		return nil, err
+		return page, err
 	}
 	page.Lists, err = h.suggestions(ctx, account.ID)
-	return &view{name: "ruleform", title: "A rule as a form", data: page}, err
+	return page, err
 }
 
 // suggestions are the senders of the newest mail, their domains, and the labels.

@@ -32,7 +32,11 @@ type Handler struct {
 	serve  http.Handler
 
 	streamLasts time.Duration
+	previews    chan struct{} // holds one for each preview that reads mail now
 }
+
+// maxPreviews bounds the previews that read mail at once; others wait.
+const maxPreviews = 2
 
 // New makes the pages of an App, for the root of a server. The dashboard of its queue is expected at JobsPath.
 // Each request carries who makes it, see package access.
@@ -41,7 +45,8 @@ func New(a *app.App) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{app: a, people: people, mux: http.NewServeMux(), streamLasts: streamLasts}
+	h := &Handler{app: a, people: people, mux: http.NewServeMux(), streamLasts: streamLasts,
+		previews: make(chan struct{}, maxPreviews)}
 	h.hub = webui.NewHub(interval, h.fragment)
 	for _, of := range h.routes() {
 		h.mux.Handle(of.pattern, h.guarded(of))
@@ -114,19 +119,25 @@ func (h *Handler) showOne(build func(ctx context.Context, r *http.Request) (*vie
 // show serves a page in the zone of its reader, which the script keeps in a cookie.
 func (h *Handler) show(build builder) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		u := *r.URL
-		query := u.Query()
-		if c, err := r.Cookie(zoneCookie); err == nil && zone(c.Value) != time.UTC {
-			query.Set(zoneParam, c.Value)
-		}
-		u.RawQuery = query.Encode()
-		v, err := build(r.Context(), &u)
+		u := inZone(r)
+		v, err := build(r.Context(), u)
 		if err != nil {
 			h.failed(w, r, err)
 			return
 		}
-		h.page(w, r, &u, http.StatusOK, v)
+		h.page(w, r, u, http.StatusOK, v)
 	})
+}
+
+// inZone is the address of a request with the zone of its reader.
+func inZone(r *http.Request) *url.URL {
+	u := *r.URL
+	query := u.Query()
+	if c, err := r.Cookie(zoneCookie); err == nil && zone(c.Value) != time.UTC {
+		query.Set(zoneParam, c.Value)
+	}
+	u.RawQuery = query.Encode()
+	return &u
 }
 
 // fragment renders the changing part of a page for its viewers.
