@@ -18,6 +18,11 @@ type Revision struct {
 	Rules []rules.Rule
 	// Labels are added to those of the file, unless it has them.
 	Labels []string
+	// Tests replace those of the same names, in their places; the others are added at the end, in order. A message is
+	// described by its addresses, subject, times, labels, attachments, size and texts, by the header fields that are
+	// neither of these nor of its MIME structure, and by what else the test says of its sender. What a file cannot say of
+	// it is left out: whether the test passes is to be tried with [File.Test].
+	Tests []Test
 }
 
 // Revise returns the file with the change, in the canonical form of [Format]. Unchanged parts stay, comments
@@ -95,6 +100,7 @@ func (n *docNode) revise(change Revision) error {
 			list.add("", value)
 		}
 	}
+	n.reviseTests(change.Tests)
 	for _, label := range change.Labels {
 		labels := n.collection("labels")
 		if !slices.ContainsFunc(labels.entries, func(e *docEntry) bool { return strings.EqualFold(e.value.text, label) }) {
@@ -102,6 +108,21 @@ func (n *docNode) revise(change Revision) error {
 		}
 	}
 	return nil
+}
+
+func (n *docNode) reviseTests(tests []Test) {
+	if len(tests) == 0 {
+		return
+	}
+	list := n.collection("tests")
+	for i := range tests {
+		value := testTree(&tests[i])
+		if at := list.named(tests[i].Name); at >= 0 {
+			list.entries[at].replace(value)
+		} else {
+			list.add("", value)
+		}
+	}
 }
 
 // ruleTreeWithin returns the tree of the rule in a file whose rules do, or do not, let later rules be tried.

@@ -26,6 +26,8 @@ type Test struct {
 
 	Message    *postroom.Message
 	SenderSeen bool // the account has had mail from the sender before
+	// Authenticated reports whether the file says that the sender is verified; the header of Message does so, too.
+	Authenticated bool
 	// Now is when the message is decided about. The default in a file is the time at which the message was received;
 	// else its Date; else noon of 15 January 2026, a Thursday.
 	Now time.Time
@@ -136,7 +138,7 @@ func (p *fileParser) testMessage(m *mapping, t *Test) {
 		p.problem(m.at, err.Error(), "")
 		return
 	}
-	t.Message, t.SenderSeen = spec.message(parsed), spec.senderSeen
+	t.Message, t.SenderSeen, t.Authenticated = spec.message(parsed), spec.senderSeen, spec.authenticated
 	t.Now = t.Message.ReceivedAt
 	if n, ok := m.values["now"]; ok {
 		t.Now = p.instant(n, "now")
