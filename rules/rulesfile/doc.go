@@ -57,6 +57,9 @@
 //	    now: 2026-01-31T08:00:00Z
 //	    actions: []
 //
+// A test expects actions, the names of the rules that match under rules, or under without the names of rules that must
+// not match.
+//
 // # Translations
 //
 // A [Translation] is what packages gmailfilter and sieve make of filters of other kinds: a file, and each

@@ -19,6 +19,7 @@ func testTree(t *Test) *docNode {
 		n.addText("now", t.Now.Format(time.RFC3339Nano))
 	}
 	n.addTexts("rules", t.Rules)
+	n.addTexts("without", t.Without)
 	if t.Actions != nil {
 		list := &docNode{kind: docList}
 		for _, a := range t.Actions {

@@ -14,20 +14,23 @@ import (
 
 // A message that is added as a test comes back as the rules see it.
 func TestATestIsAdded(t *testing.T) {
-	const text = "# mine\nrules:\n  - name: Tea\n    condition:\n      type: subject_contains\n      value: tea\n    action: star\n" +
-		"tests:\n  # the first\n  - name: Old\n    message: { subject: tea }\n    rules: [Tea]\n"
+	const text = "# mine\nrules:\n  - name: Tea\n    condition:\n      type: subject_contains\n      value: tea\n" +
+		"    action: star\ntests:\n  # the first\n  - name: Old\n    message: { subject: tea }\n    rules: [Tea]\n"
 	file, err := rulesfile.Parse("rules.yaml", strings.NewReader(text))
 	require.NoError(t, err)
 	at := time.Date(2026, 3, 1, 12, 30, 5, 0, time.UTC)
 	m := &postroom.Message{
-		From: postroom.Address{Name: `Zoë "Z", of Tea: & co.`, Email: "zoe@example.org"},
-		To:   []postroom.Address{{Email: "me@example.com"}, {Name: "You", Email: "you@example.com"}}, Subject: "– {tea} for: 2 #1",
+		From:    postroom.Address{Name: `Zoë "Z", of Tea: & co.`, Email: "zoe@example.org"},
+		To:      []postroom.Address{{Email: "me@example.com"}, {Name: "You", Email: "you@example.com"}},
+		Subject: "– {tea} for: 2 #1",
 		Headers: []postroom.Header{{Name: "From", Value: "zoe"}, {Name: "List-Id", Value: "<tea.example.org>"},
 			{Name: "X-A", Value: "1"}, {Name: "x-a", Value: "2:\n 3"}, {Name: "Content-Type", Value: "text/plain"}},
-		LabelIDs: []string{"INBOX", "Tea & more"}, Size: 1234, ReceivedAt: at, BodyPlain: "Hello,\n\n - tea: \"now\"\n", BodyHTML: "<p>tea",
+		LabelIDs: []string{"INBOX", "Tea & more"}, Size: 1234, ReceivedAt: at, BodyHTML: "<p>tea",
+		BodyPlain:   "Hello,\n\n - tea: \"now\"\n",
 		Attachments: []postroom.Attachment{{Filename: "a, b.pdf", ContentType: "application/pdf; x=y"}},
 	}
-	added := rulesfile.Test{Name: "Tea: – \"tea\"", Message: m, Now: at, SenderSeen: true, Authenticated: true, Rules: []string{}}
+	added := rulesfile.Test{Name: "Tea: – \"tea\"", Message: m, Now: at, SenderSeen: true, Authenticated: true,
+		Rules: []string{}}
 	revised, err := file.Revise(rulesfile.Revision{Tests: []rulesfile.Test{added}})
 	require.NoError(t, err)
 	require.Contains(t, revised.Source, "# the first")
@@ -54,7 +57,13 @@ func TestATestIsAdded(t *testing.T) {
 	results := revised.Test(revised.Tests, nil)
 	require.True(t, results[0].Passed())
 	require.False(t, results[1].Passed())
-	added.Rules, added.Actions = nil, []rules.RuleAction{{Type: postroom.Star}}
+	added.Rules, added.Without = nil, []string{"Coffee", "Tea"}
+	without, err := revised.Revise(rulesfile.Revision{Tests: []rulesfile.Test{added}})
+	require.NoError(t, err)
+	require.Equal(t, added.Without, without.Tests[1].Without)
+	result := without.Test(without.Tests, nil)[1]
+	require.Equal(t, []string{"expected rules without 'Coffee', 'Tea', got 'Tea'"}, result.Failures)
+	added.Without, added.Actions = nil, []rules.RuleAction{{Type: postroom.Star}}
 	again, err := revised.Revise(rulesfile.Revision{Tests: []rulesfile.Test{added}})
 	require.NoError(t, err)
 	require.Len(t, again.Tests, 2, "one of the same name is replaced")

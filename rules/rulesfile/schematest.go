@@ -14,11 +14,12 @@ func testSchema() jsonschema.Schema {
 		"message": messageSchema(),
 		"now":     timeSchema("when the message is decided about; when it was received if left out"),
 		"rules":   jsonschema.List(jsonschema.Schema{"type": "string"}).About("the names of the rules that must match, in their order"),
+		"without": jsonschema.List(jsonschema.Schema{"type": "string"}).About("the names of rules that must not match"),
 		"actions": jsonschema.List(jsonschema.Schema{"anyOf": []jsonschema.Schema{jsonschema.Ref("actionType"), expectedSchema()}}).About("what must be decided, in this order; [] if no rule may match"),
 	}, "name")
 	test["allOf"] = []jsonschema.Schema{
 		{"anyOf": []jsonschema.Schema{jsonschema.Needs("eml"), jsonschema.Needs("message")}},
-		{"anyOf": []jsonschema.Schema{jsonschema.Needs("rules"), jsonschema.Needs("actions")}},
+		{"anyOf": []jsonschema.Schema{jsonschema.Needs("rules"), jsonschema.Needs("without"), jsonschema.Needs("actions")}},
 		{"if": jsonschema.Needs("eml"), "then": jsonschema.Schema{"properties": jsonschema.Schema{"message": jsonschema.Schema{"propertyNames": jsonschema.Schema{"enum": ownKeys}}}}},
 	}
 	return test

@@ -16,7 +16,7 @@ var (
 		"attachments", "size",
 		"authenticated", "sender_seen", "body", "html",
 	}
-	testKeys     = []string{"name", "eml", "message", "now", "rules", "actions"}
+	testKeys     = []string{"name", "eml", "message", "now", "rules", "without", "actions"}
 	fileKeys     = []string{"labels", "matching", "rules", "tests"}
 	scheduleKeys = []string{"from", "until", "times", "weekdays", "zone"}
 	actionKeys   = []string{"action", "parameters"}

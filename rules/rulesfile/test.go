@@ -34,6 +34,8 @@ type Test struct {
 
 	// Rules are the names of the rules that must match, in their order. Nil: any.
 	Rules []string
+	// Without are the names of rules that must not match.
+	Without []string
 	// Actions are the expected decisions, in order; nil: any, empty: none, since no rule matches. Nil Parameters match any
 	// parameters; others must be equal.
 	Actions []rules.RuleAction
@@ -181,18 +183,17 @@ const maxEML = 36_700_160
 func (p *fileParser) expected(m *mapping, t *Test) {
 	actions, both := m.values["actions"]
 	names, named := m.values["rules"]
-	if !both && !named {
+	without, excludes := m.values["without"]
+	if !both && !named && !excludes {
 		p.problem(m.at, "the test expects nothing",
 			"write actions: and what must be done, as [archive], or [] where no rule may match")
 		return
 	}
 	if named {
-		t.Rules = []string{}
-		for _, entry := range p.list(names, "rules") {
-			if name, ok := p.text(entry, "an entry of rules"); ok {
-				t.Rules = append(t.Rules, name)
-			}
-		}
+		t.Rules = p.ruleNames(names, "rules")
+	}
+	if excludes {
+		t.Without = p.ruleNames(without, "without")
 	}
 	if both {
 		t.Actions = []rules.RuleAction{}
@@ -200,6 +201,16 @@ func (p *fileParser) expected(m *mapping, t *Test) {
 			t.Actions = append(t.Actions, p.expectedAction(entry))
 		}
 	}
+}
+
+func (p *fileParser) ruleNames(n ast.Node, key string) []string {
+	list := []string{}
+	for _, entry := range p.list(n, key) {
+		if name, ok := p.text(entry, "an entry of "+key); ok {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // expectedAction reads the name of an action, or a mapping with its parameters.

@@ -86,6 +86,12 @@ func (r *TestResult) compare() {
 	if r.Test.Rules != nil && !slices.Equal(r.Test.Rules, r.Matched) {
 		fail("rules ", quotedNames(r.Test.Rules), quotedNames(r.Matched))
 	}
+	for _, name := range r.Test.Without {
+		if slices.Contains(r.Matched, name) {
+			fail("rules without ", quotedNames(r.Test.Without), quotedNames(r.Matched))
+			break
+		}
+	}
 	if r.Test.Actions != nil && !slices.EqualFunc(r.Test.Actions, r.Decided(), allows) {
 		fail("", showActions(r.Test.Actions), showActions(r.Decided()))
 	}
