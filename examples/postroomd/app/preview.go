@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"time"
@@ -23,12 +24,19 @@ const (
 
 // A RulePreview is what a rule has found in the newest mail so far. It changes nothing.
 type RulePreview struct {
-	Hits  []RuleHit // the newest, at most PreviewHits
-	Found int       // messages that the rule matches
-	Read  int       // messages that were read
-	All   int       // messages of the time; 0 if those of the rule's senders alone are read
-	Ended bool      // all are read
-	Spent bool      // it took too long to read them all
+	Hits   []RuleHit       // the newest, at most PreviewHits
+	Found  int             // messages that the rule matches
+	Read   int             // messages that were read
+	All    int             // messages of the time; 0 if those of the rule's senders alone are read
+	Ended  bool            // all are read
+	Spent  bool            // it took too long to read them all
+	Marked []MarkedMessage // those asked about, if they are there
+}
+
+// A MarkedMessage is a message that a person has marked.
+type MarkedMessage struct {
+	*postroom.Message
+	Found bool // the rule matches it
 }
 
 // A RuleHit is a message that a rule matches.
@@ -40,14 +48,19 @@ type RuleHit struct {
 // PreviewRule looks for the messages that a rule matches among those of the last 90 days before the newest, the newest
 // first, each as it arrived, and yields what it has found so far several times a second. The rule has the labels as
 // files have them; its name is left out of the rules in use. It ends after two seconds of work, or when the caller
-// does. An invalid condition is an error that matches [rules.ErrInvalidRule].
+// does. It also says whether the rule matches the marked messages, by their ids. An invalid condition is an error that
+// matches [rules.ErrInvalidRule].
 func (h *App) PreviewRule(
-	ctx context.Context, account mailstore.Account, rule rules.Rule,
+	ctx context.Context, account mailstore.Account, rule rules.Rule, marked ...string,
 ) iter.Seq2[RulePreview, error] {
 	return func(yield func(RulePreview, error) bool) {
 		begun := time.Now()
 		p, err := h.newPreviewer(ctx, account, rule)
 		if err != nil {
+			yield(RulePreview{}, err)
+			return
+		}
+		if err := p.readMarked(ctx, marked); err != nil {
 			yield(RulePreview{}, err)
 			return
 		}
@@ -99,6 +112,24 @@ func (h *App) addOthers(ctx context.Context, p *previewer, name string) error {
 	inUse = slices.DeleteFunc(inUse, func(r rules.Rule) bool { return r.Name == name })
 	p.others = rules.NewSetWithSenders(inUse, h.Env.ActionKinds())
 	return err
+}
+
+func (p *previewer) readMarked(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		m, err := p.app.Mail.Message(ctx, p.of.ID, id)
+		if errors.Is(err, postroom.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		names, err := p.decide(ctx, p.tried, m)
+		if err != nil {
+			return err
+		}
+		p.state.Marked = append(p.state.Marked, MarkedMessage{m, len(names) > 0})
+	}
+	return nil
 }
 
 // run reads messages from the time on at which the work has begun.

@@ -67,7 +67,12 @@ func (h *Handler) decidesNow(ctx context.Context, m *postroom.Message) (priority
 func (h *Handler) checked(
 	ctx context.Context, page *editorPage, account mailstore.Account, before string, file *rulesfile.File,
 ) error {
-	page.Checked, page.Rules = true, len(file.Rules)
+	page.Checked, page.Rules, page.Tests = true, len(file.Rules), len(file.Tests)
+	for _, result := range file.Test(file.Tests, h.app.Env.ActionKinds()) {
+		if !result.Passed() {
+			page.Failed = append(page.Failed, result.String())
+		}
+	}
 	for _, w := range file.Warnings {
 		page.Notes = append(page.Notes, w.String())
 	}

@@ -107,6 +107,13 @@ func (h *Handler) streamPreview(
 	return nil
 }
 
+// Rest are the marked messages that are not among the hits.
+func (f *foundMail) Rest() []app.MarkedMessage {
+	return slices.DeleteFunc(slices.Clone(f.Marked), func(m app.MarkedMessage) bool {
+		return slices.ContainsFunc(f.Hits, func(hit app.RuleHit) bool { return hit.Message.ID == m.ID })
+	})
+}
+
 // find yields what the rule of a form finds. A rule with faults finds nothing, and that is no error.
 func (h *Handler) find(ctx context.Context, account mailstore.Account, f ruleform.Form) iter.Seq2[*foundMail, error] {
 	return func(yield func(*foundMail, error) bool) {
@@ -115,7 +122,11 @@ func (h *Handler) find(ctx context.Context, account mailstore.Account, f rulefor
 			yield(nil, err)
 			return
 		}
-		for found, err := range h.app.PreviewRule(ctx, account, rule) {
+		marked := make([]string, len(f.Marks))
+		for i, mark := range f.Marks {
+			marked[i] = mark.ID
+		}
+		for found, err := range h.app.PreviewRule(ctx, account, rule, marked...) {
 			if errors.Is(err, rules.ErrInvalidRule) {
 				yield(&foundMail{Faults: faultsOf(f, err)}, nil)
 				return

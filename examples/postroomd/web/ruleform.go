@@ -169,6 +169,9 @@ func (h *Handler) ruleInEditor(ctx context.Context, account mailstore.Account, f
 	if err != nil {
 		return nil, err
 	}
+	if revised, err = h.withTests(ctx, account, revised, form, path); err != nil {
+		return nil, err
+	}
 	page := &editorPage{Text: revised.Source, Seen: textHash(before), Mailbox: account.Email}
 	v := editorView(page)
 	return v, h.checked(ctx, page, account, before, revised)

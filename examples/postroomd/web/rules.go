@@ -159,6 +159,8 @@ type editorPage struct {
 	Checked bool     // it was checked, and has no fault
 	Notes   []string // what is odd about it
 	Rules   int
+	Tests   int      // that the text has
+	Failed  []string // those of them that fail, and why
 
 	Lines []differenceLine // what it changes
 	Tried *backtest.Report // what it would have done; nil if nothing changes, or it took too long

@@ -4,6 +4,7 @@ package ruleform
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"reflect"
 	"slices"
@@ -21,6 +22,54 @@ type Form struct {
 	Condition rules.Condition
 	Action    postroom.ActionType
 	Label     string // of an action that takes one
+	Marks     []Mark // by the ids of messages
+}
+
+// A Mark says of a message whether the rule is right to have it.
+type Mark struct {
+	ID    string // of the message
+	Right bool
+}
+
+// MaxMarks bounds the marks of a form.
+const MaxMarks = 20
+
+// The values of a mark in a form; another one is none.
+const (
+	right = "right"
+	wrong = "wrong"
+)
+
+// Value is the mark as a form has it.
+func (m Mark) Value() string {
+	if m.Right {
+		return right
+	}
+	return wrong
+}
+
+// MarkOf is the mark of a message as a form has it; empty if there is none.
+func (f Form) MarkOf(id string) string {
+	for _, m := range f.Marks {
+		if m.ID == id {
+			return m.Value()
+		}
+	}
+	return ""
+}
+
+// readMarks reads the fields that are named after messages.
+func readMarks(sent url.Values) (marks []Mark, err error) {
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		id, is := strings.CutPrefix(name, "mark ")
+		if value := sent.Get(name); is && (value == right || value == wrong) {
+			marks = append(marks, Mark{id, value == right})
+		}
+	}
+	if len(marks) > MaxMarks {
+		return nil, usage.Errorf("At most %d messages can be marked at once: take some marks away.", MaxMarks)
+	}
+	return marks, nil
 }
 
 // labelled are the actions that take a label.
@@ -126,6 +175,10 @@ func Read(sent url.Values) (Form, error) {
 		return f, errTree
 	}
 	fill(&f.Condition, "0", sent)
+	var err error
+	if f.Marks, err = readMarks(sent); err != nil {
+		return f, err
+	}
 	what, at, changes := strings.Cut(sent.Get("do"), " ")
 	if !changes {
 		return f, nil
