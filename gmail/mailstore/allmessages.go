@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 )
 
 // A MessageRange selects stored messages of an account by when Gmail received them; see [Store.AllMessages].
@@ -32,8 +33,8 @@ type MessageRange struct {
 const allMessagesBatch = 200
 
 // AllMessages yields the stored messages of an account, oldest first by default, without those that were deleted at
-// Gmail and those of [Store.Inserted]. It reads them in batches, each as committed by then: no transaction stays open while the
-// caller works. An error is yielded last.
+// Gmail and those of [Store.Inserted]. It reads them in batches, each as committed by then: no transaction stays open
+// while the caller works. An error is yielded last.
 func (s *Store) AllMessages(ctx context.Context, accountID string, r MessageRange) iter.Seq2[*postroom.Message, error] {
 	return func(yield func(*postroom.Message, error) bool) {
 		var after place
@@ -113,7 +114,7 @@ func (r *MessageRange) addSenders(filter *maildb.Filter) {
 	}
 	var indexed, whole []string
 	for _, sender := range r.Senders {
-		arg := filter.Arg(sender)
+		arg := filter.Arg(dbvalue.Clean(sender)) // as what is stored
 		indexed = append(indexed, "SUBSTR(CAST("+arg+" AS TEXT), 1, 320)")
 		whole = append(whole, arg)
 	}

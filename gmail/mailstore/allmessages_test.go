@@ -63,8 +63,8 @@ func TestAllMessagesAreReadOnceInTheirOrder(t *testing.T) {
 		slices.Reverse(reversed)
 		require.Equal(t, all(some), reversed)
 
-		from := MessageRange{Senders: []string{"ada@xn--bcher-kva.example", strings.Repeat("x", 320) + "1@example.org"},
-			WithoutBodies: true}
+		from := MessageRange{Senders: []string{"ada@xn--bcher-kva.example", strings.Repeat("x", 320) + "1@example.org",
+			"nobody\x00@example.org"}, WithoutBodies: true}
 		n := 0
 		for m, err := range s.AllMessages(t.Context(), accountID, from) {
 			require.NoError(t, err)
