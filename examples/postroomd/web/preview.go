@@ -86,7 +86,7 @@ func (h *Handler) streamPreview(
 	begun, control := false, http.NewResponseController(w)
 	for found, err := range h.find(r.Context(), account, f) {
 		if err != nil && begun {
-			return nil //nolint:nilerr // what was sent stays
+			return nil // what was sent stays
 		}
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (h *Handler) streamPreview(
 		begun = true
 		_, err = w.Write(append(part, 0)) //nolint:gosec // made by a template
 		if errors.Join(err, control.Flush()) != nil {
-			return nil //nolint:nilerr // the reader has gone
+			return nil // the reader has gone
 		}
 	}
 	return nil

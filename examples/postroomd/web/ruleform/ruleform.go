@@ -58,11 +58,14 @@ func (f Form) MarkOf(id string) string {
 	return ""
 }
 
+// idLetters are those of the ids of messages.
+const idLetters = "0123456789abcdef-"
+
 // readMarks reads the fields that are named after messages.
 func readMarks(sent url.Values) (marks []Mark, err error) {
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		id, is := strings.CutPrefix(name, "mark ")
-		if value := sent.Get(name); is && (value == right || value == wrong) {
+		if value := sent.Get(name); is && strings.Trim(id, idLetters) == "" && (value == right || value == wrong) {
 			marks = append(marks, Mark{id, value == right})
 		}
 	}
