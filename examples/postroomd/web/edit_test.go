@@ -79,7 +79,8 @@ func TestAPageFromBeforeAnEdit(t *testing.T) {
 	id := w.waiting(safety.Filter{Rule: "Books"})[0].Action.ID
 	shown := w.get("waiting/"+id).find(t, `name="shown" value="([^"]+)"`)
 	edit := func(shown, text string) reply {
-		return w.post("waiting/edit", url.Values{"shown": {shown}, "subject": {"Paid"}, "text": {text}, "from": {"/waiting/" + id}})
+		return w.post("waiting/edit", url.Values{"shown": {shown}, "subject": {"Paid"}, "text": {text},
+			"from": {"/waiting/" + id}})
 	}
 	refused := edit(shown, "a\x00b")
 	require.Equal(t, http.StatusConflict, refused.status)
