@@ -10,7 +10,8 @@ import (
 
 // A mailbox that cannot be set up has nothing decided about its mail: the first page says so, as the status does.
 func TestAMailboxThatCannotBeSetUpIsATrouble(t *testing.T) {
-	a := AccountStatus{Email: "bob@example.org", State: mailstore.AccountActive, SetupError: "its rules cannot be read: x.yaml:3"}
+	a := AccountStatus{Email: "bob@example.org", State: mailstore.AccountActive,
+		SetupError: "its rules cannot be read: x.yaml:3"}
 	require.Equal(t, []Trouble{{What: "Nothing is decided about the mail of bob@example.org.",
 		Why: "It cannot be set up: its rules cannot be read: x.yaml:3"}}, a.troubles())
 	a.State = mailstore.AccountPaused
