@@ -147,7 +147,8 @@ func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
 }
 
 // askFallback asks the fallback once for a job. A dry run, of which nothing is left, asks each time.
-func (c *classifier) askFallback(ctx context.Context, w queue.Running, msg *postroom.Message) (postroom.Decision, error) {
+func (c *classifier) askFallback(ctx context.Context, w queue.Running, msg *postroom.Message) (postroom.Decision,
+	error) {
 	ask := func(ctx context.Context) (postroom.Decision, error) {
 		// A decision that breaks its contract may be one that cannot be stored.
 		decision, err := c.cfg.Fallback.Decide(ctx, msg)

@@ -25,7 +25,8 @@ func TestWhatIsAskedAgainIsDueAtTheNextStart(t *testing.T) {
 		asked, spent := 0, false
 		want := postroom.Archive
 		with := func(dry bool) *Pipeline {
-			return w.pipeline(Config{Safety: safety.Config{DryRun: dry}, Rules: func(context.Context, mailstore.Account) (*rulesfile.File, error) { return nil, nil },
+			return w.pipeline(Config{Safety: safety.Config{DryRun: dry},
+				Rules: func(context.Context, mailstore.Account) (*rulesfile.File, error) { return nil, nil },
 				Model: func(*Pipeline) (postroom.Decider, error) {
 					return postroom.DeciderFunc(func(context.Context, *postroom.Message) (postroom.Decision, error) {
 						asked++

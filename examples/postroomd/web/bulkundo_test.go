@@ -51,7 +51,8 @@ func TestWhatWasDoneToASearchIsTakenBackAtOnce(t *testing.T) {
 	require.NotContains(t, foreign.get("actions?batch="+batch).body, "Starred")
 	require.Equal(t, http.StatusSeeOther, w.post("undo", query).status)
 	require.NoError(t, w.RunJobs(t.Context()))
-	undone := w.acted(safety.Filter{Types: []postroom.ActionType{safety.UndoType(postroom.Star)}, States: completed, Limit: 100})
+	undone := w.acted(safety.Filter{Types: []postroom.ActionType{safety.UndoType(postroom.Star)}, States: completed,
+		Limit: 100})
 	require.Len(t, undone, len(stars))
 	require.Empty(t, w.acted(safety.Filter{Types: []postroom.ActionType{safety.UndoType(postroom.MarkUnread)}}))
 	require.Contains(t, w.get("actions?batch=none").body, "Nothing matches")

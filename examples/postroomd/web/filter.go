@@ -35,7 +35,8 @@ var filterNames = []string{"mailbox", "sender", "rule", "kind", "source", "state
 // filter reads the filter of an address. What is not known is a [usage.Error].
 func (h *Handler) filter(ctx context.Context, query url.Values, now time.Time) (*filterForm, error) {
 	f := &filterForm{Mailbox: query.Get("mailbox"), Sender: query.Get("sender"), Rule: query.Get("rule"),
-		Kind: query.Get("kind"), Source: query.Get("source"), State: query.Get("state"), Window: query.Get("window"), Batch: query.Get("batch"),
+		Kind: query.Get("kind"), Source: query.Get("source"), State: query.Get("state"), Window: query.Get("window"),
+		Batch: query.Get("batch"),
 		Kinds: h.app.Ledger.Kinds().Types(), States: postroom.ActionStates(), query: url.Values{}}
 	for _, name := range filterNames {
 		if query.Get(name) != "" {
