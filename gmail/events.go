@@ -12,9 +12,13 @@ type LabelsEvent struct {
 	AccountID  string
 	MessageID  string // ours, a UUID
 	ProviderID string // Gmail's
+	ThreadID   string // Gmail's
 	Source     ChangeSource
-	Change     postroom.LabelChange // relative to the stored labels
-	Labels     postroom.Snapshot    // afterwards
+	// HistoryID is Gmail's id of the change; of several that are one event, the last. In a reconciliation it is that of
+	// the latest change of the message, which may be another one.
+	HistoryID uint64
+	Change    postroom.LabelChange // relative to the stored labels
+	Labels    postroom.Snapshot    // afterwards
 }
 
 // A DeletedEvent is the permanent deletion of a stored message at Gmail, by a person, another program, or Gmail
@@ -24,7 +28,9 @@ type DeletedEvent struct {
 	AccountID  string
 	MessageID  string // ours, a UUID
 	ProviderID string // Gmail's
+	ThreadID   string // Gmail's
 	Source     ChangeSource
+	HistoryID  uint64 // Gmail's id of the deletion; 0 if the Source is not SourceHistory
 }
 
 // A ChangeSource is the way by which a change was learned of.

@@ -69,3 +69,41 @@ func TestOwnActionsAreNoEvents(t *testing.T) {
 	w.run(NewHistorySyncJob(w.account, 0))
 	require.Equal(t, []string{fmt.Sprintf("history: %s +[IMPORTANT] -[] =[IMPORTANT]", ids[0])}, events.take())
 }
+
+// A host names a cause once by the thread and the history id of a change.
+func TestEventsNameTheThreadAndTheChange(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		id := w.backfilled(1)[0]
+		m, err := w.google.Users.Messages.Get("me", id).Do()
+		require.NoError(t, err)
+		var labels []LabelsEvent
+		var deleted []DeletedEvent
+		w.cfg.OnLabelsChanged = func(_ context.Context, _ queue.Tx, e LabelsEvent) error {
+			labels = append(labels, e)
+			return nil
+		}
+		w.cfg.OnDeleted = func(_ context.Context, _ queue.Tx, e DeletedEvent) error {
+			deleted = append(deleted, e)
+			return nil
+		}
+		w.modify(id, add("STARRED"))
+		w.modify(id, add("IMPORTANT"))
+		last := w.latest()
+		w.run(NewHistorySyncJob(w.account, 0))
+		require.Len(t, labels, 1)
+		require.Equal(t, []any{m.ThreadId, last}, []any{labels[0].ThreadID, labels[0].HistoryID})
+
+		w.modify(id, remove("STARRED"))
+		last = w.latest()
+		w.run(NewReconcileJob(w.account))
+		require.Len(t, labels, 2)
+		require.Equal(t, []any{SourceReconcile, m.ThreadId, last},
+			[]any{labels[1].Source, labels[1].ThreadID, labels[1].HistoryID})
+
+		require.NoError(t, w.google.Users.Messages.Delete("me", id).Do())
+		last = w.latest()
+		w.run(NewHistorySyncJob(w.account, 0))
+		require.Len(t, deleted, 1)
+		require.Equal(t, []any{m.ThreadId, last}, []any{deleted[0].ThreadID, deleted[0].HistoryID})
+	})
+}

@@ -80,7 +80,8 @@ func (j *jobs) applyEvents(ctx context.Context, tx queue.Tx, accountID string,
 			ingests = append(ingests, NewIngestJob(accountID, event.MessageID))
 		case gmailapi.MessageDeleted:
 			if err = changes.report(ctx, tx, event.MessageID); err == nil {
-				_, err = j.deleted(ctx, tx, accountID, event.MessageID, SourceHistory)
+				_, err = j.deleted(ctx, tx, DeletedEvent{AccountID: accountID, ProviderID: event.MessageID,
+					Source: SourceHistory, HistoryID: event.HistoryID})
 			}
 		case gmailapi.LabelsAdded, gmailapi.LabelsRemoved:
 			err = changes.apply(ctx, tx, event)
@@ -108,7 +109,7 @@ func (c *labelChanges) apply(ctx context.Context, tx queue.Tx, event gmailapi.Hi
 		return err
 	}
 	if first := c.steps[event.MessageID]; first != nil {
-		first.After = step.After
+		first.After, first.HistoryID = step.After, step.HistoryID
 		return nil
 	}
 	if c.steps == nil {
@@ -129,7 +130,7 @@ func (c *labelChanges) report(ctx context.Context, tx queue.Tx, providerIDs ...s
 		delete(c.steps, id)
 		err := c.labelsChanged(ctx, tx, LabelsEvent{
 			AccountID: c.accountID, MessageID: step.MessageID, ProviderID: id, Source: SourceHistory,
-			Change: step.After.ChangeFrom(step.Before), Labels: step.After,
+			HistoryID: step.HistoryID, Change: step.After.ChangeFrom(step.Before), Labels: step.After,
 		})
 		if err != nil {
 			return err

@@ -37,7 +37,8 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	if errors.Is(err, postroom.ErrMessageGone) {
 		w.SetResult(map[string]string{"skipped": "the message is gone from Gmail"})
 		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-			_, err := j.deleted(ctx, tx, account.ID, w.Payload.MessageID, SourceIngest)
+			_, err := j.deleted(ctx, tx, DeletedEvent{AccountID: account.ID, ProviderID: w.Payload.MessageID,
+				Source: SourceIngest})
 			return err
 		})
 	}

@@ -121,7 +121,8 @@ func (s *reconcileStep) settle(ctx context.Context, tx queue.Tx, q *queue.Queue,
 	}
 	switch {
 	case one.gone:
-		deleted, err := s.deleted(ctx, tx, s.account.ID, one.providerID, SourceReconcile)
+		deleted, err := s.deleted(ctx, tx, DeletedEvent{AccountID: s.account.ID, ProviderID: one.providerID,
+			Source: SourceReconcile})
 		if deleted {
 			s.run.Deleted++
 		}
@@ -152,6 +153,6 @@ func (s *reconcileStep) relabel(ctx context.Context, tx queue.Tx, now mailstore.
 	s.run.Relabelled++
 	return s.labelsChanged(ctx, tx, LabelsEvent{
 		AccountID: s.account.ID, MessageID: now.ID, ProviderID: one.providerID, Source: SourceReconcile,
-		Change: change, Labels: one.state.Snapshot,
+		HistoryID: one.state.HistoryID, Change: change, Labels: one.state.Snapshot,
 	})
 }

@@ -15,18 +15,20 @@ func (j *jobs) labelsChanged(ctx context.Context, tx queue.Tx, e LabelsEvent) er
 	if err != nil || j.OnLabelsChanged == nil {
 		return err
 	}
+	if e.ThreadID, err = j.Store.Copies().ProviderThreadID(ctx, tx, e.AccountID, e.MessageID); err != nil {
+		return err
+	}
 	return j.OnLabelsChanged(ctx, tx, e)
 }
 
-// deleted marks a message as deleted and reports whether it was stored and not deleted before.
-func (j *jobs) deleted(ctx context.Context, tx queue.Tx, accountID, providerID string,
-	source ChangeSource) (bool, error) {
-	id, err := j.Store.Copies().MarkDeleted(ctx, tx, accountID, providerID)
+// deleted marks a message as deleted, by Gmail's id, and reports whether it was stored and not deleted before.
+func (j *jobs) deleted(ctx context.Context, tx queue.Tx, e DeletedEvent) (bool, error) {
+	id, err := j.Store.Copies().MarkDeleted(ctx, tx, e.AccountID, e.ProviderID)
 	if err != nil || id == "" {
 		return false, err
 	}
-	return true, j.messageDeleted(ctx, tx, DeletedEvent{AccountID: accountID, MessageID: id, ProviderID: providerID,
-		Source: source})
+	e.MessageID = id
+	return true, j.messageDeleted(ctx, tx, e)
 }
 
 // foundGone marks a message as deleted that Gmail no longer had when it was to be changed.
@@ -42,6 +44,10 @@ func (j *jobs) foundGone(ctx context.Context, tx queue.Tx, accountID, messageID 
 func (j *jobs) messageDeleted(ctx context.Context, tx queue.Tx, e DeletedEvent) error {
 	if j.OnDeleted == nil {
 		return nil
+	}
+	var err error
+	if e.ThreadID, err = j.Store.Copies().ProviderThreadID(ctx, tx, e.AccountID, e.MessageID); err != nil {
+		return err
 	}
 	return j.OnDeleted(ctx, tx, e)
 }

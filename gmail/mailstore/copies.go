@@ -38,6 +38,13 @@ func (c Copies) ProviderIDTx(ctx context.Context, tx queue.Tx, accountID, messag
 	return id, err
 }
 
+// ProviderThreadID returns Gmail's id of the thread of a message, in a transaction. The error matches
+// [postroom.ErrNotFound].
+func (c Copies) ProviderThreadID(ctx context.Context, tx queue.Tx, accountID, messageID string) (id string, err error) {
+	err = maildb.Get(ctx, tx, &id, "thread of message "+messageID, sqlProviderThreadID, accountID, messageID)
+	return id, err
+}
+
 // CheckProviderID returns an error of [gmailapi.ClassInvalid] if Gmail's id of an action's message differs from the
 // decision's. The id never changes.
 func CheckProviderID(a postroom.Action, providerID string) error {
@@ -112,12 +119,13 @@ func (c Copies) ChangeLabels(ctx context.Context, tx queue.Tx, accountID string,
 	}
 	err = maildb.MustExec(ctx, tx, "message "+state.ID, sqlSetLabelsAt,
 		labels, int64(event.HistoryID), dbtime.Of(queue.Now(tx)), accountID, state.ID)
-	return &LabelStep{MessageID: state.ID, Before: before, After: after}, err
+	return &LabelStep{MessageID: state.ID, HistoryID: event.HistoryID, Before: before, After: after}, err
 }
 
 // A LabelStep is a change of the stored labels of a message.
 type LabelStep struct {
 	MessageID     string // ours
+	HistoryID     uint64 // of the entry of the history
 	Before, After postroom.Snapshot
 }
 

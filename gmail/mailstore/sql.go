@@ -186,6 +186,14 @@ ORDER BY COALESCE(m.received_at, m.created_at), m.id`
 	sqlMessageID  = `SELECT id FROM messages WHERE account_id = $1 AND provider_message_id = $2`
 	sqlProviderID = `SELECT provider_message_id FROM messages WHERE account_id = $1 AND id = $2`
 
+	sqlProviderThreadID = `
+SELECT t.provider_thread_id
+FROM messages m
+JOIN threads t ON t.id = m.thread_id
+WHERE m.account_id = $1 AND m.id = $2`
+
+	sqlThreadID = `SELECT id FROM threads WHERE account_id = $1 AND provider_thread_id = $2`
+
 	sqlStoredIDs = `
 SELECT provider_message_id
 FROM messages

@@ -34,6 +34,12 @@ func (s *Store) Thread(ctx context.Context, accountID, threadID string) (Thread,
 	return Thread{row.ID, row.ProviderID, row.Subject, row.Snippet, row.LastMessageAt.Time}, err
 }
 
+// ThreadID returns the UUID of the thread with Gmail's id, or [postroom.ErrNotFound].
+func (s *Store) ThreadID(ctx context.Context, accountID, providerID string) (id string, err error) {
+	err = maildb.Get(ctx, s.db.Reader(), &id, "thread "+providerID, sqlThreadID, accountID, providerID)
+	return id, err
+}
+
 // saveThread makes sure that the message's thread is there and has its subject, snippet and time from its newest
 // message.
 func (s *Store) saveThread(ctx context.Context, tx queue.Tx, m *postroom.Message) error {
