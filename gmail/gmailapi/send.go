@@ -220,10 +220,11 @@ func headerOf(m *api.Message) MessageHeader {
 
 // A SendAs is an address that the mailbox may send from.
 type SendAs struct {
-	Email   string
-	Name    string // may be empty
-	ReplyTo string // where answers go; empty: to Email
-	Primary bool   // the mailbox's own address
+	Email     string
+	Name      string // may be empty
+	ReplyTo   string // where answers go; empty: to Email
+	Signature string // HTML; may be empty
+	Primary   bool   // the mailbox's own address
 }
 
 // ListSendAs lists the addresses that the mailbox may send from, those that have not been verified left out.
@@ -236,7 +237,7 @@ func (c *Client) ListSendAs(ctx context.Context) (addresses []SendAs, err error)
 		for _, a := range answer.SendAs {
 			if a.IsPrimary || a.VerificationStatus == "accepted" {
 				addresses = append(addresses, SendAs{Email: a.SendAsEmail, Name: a.DisplayName, ReplyTo: a.ReplyToAddress,
-					Primary: a.IsPrimary})
+					Signature: a.Signature, Primary: a.IsPrimary})
 			}
 		}
 		return nil

@@ -20,6 +20,9 @@ type DraftContent struct {
 	Subject string // ignored for an answer, which keeps the subject of its thread
 	Text    string
 	HTML    string
+	// Sign appends the signature of the address that the draft is sent from, and Quote the message that it answers, both
+	// as Gmail does. With either the draft has a text and HTML.
+	Sign, Quote bool
 	// Attachments are as in [mime.Outgoing].
 	Attachments []mime.Attachment
 }
@@ -49,6 +52,7 @@ func (d *Drafts) build(ctx context.Context, client *gmailapi.Client, row *draftR
 	if from.ReplyTo != "" {
 		out.ReplyTo = []mime.Address{{Email: from.ReplyTo}}
 	}
+	content.append(&out, from.Signature, answered)
 	if raw, err = out.Build(); err != nil {
 		return nil, "", d.invalid(row.Key, err)
 	}

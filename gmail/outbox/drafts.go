@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/mime"
 )
 
 // A DraftState is the state of a draft.
@@ -135,6 +136,49 @@ func (d *Drafts) Create(ctx context.Context, accountID, key string, content Draf
 	}
 	err = d.opened(ctx, row, made)
 	return row.draft(), err
+}
+
+// Preview returns the bytes that Create or Update makes of the content for the key, whose Message-ID may be another.
+func (d *Drafts) Preview(ctx context.Context, accountID, key string, content DraftContent) (raw []byte, err error) {
+	client, err := d.client(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	row, err := d.rows().draft(ctx, accountID, key)
+	if errors.Is(err, postroom.ErrNotFound) {
+		row, err = &draftRow{AccountID: accountID, Key: key, MessageID: "preview@postroom.invalid"}, nil
+	}
+	if err == nil {
+		raw, _, err = d.build(ctx, client, row, content)
+	}
+	return raw, err
+}
+
+// Read returns a draft as it is at Gmail, with a person's changes. A draft that no longer exists is
+// [gmailapi.ClassGone]; the draft that is returned with the error has its state.
+func (d *Drafts) Read(ctx context.Context, accountID, key string) (Draft, *mime.Message, error) {
+	client, row, err := d.open(ctx, accountID, key, "read")
+	if err != nil {
+		return row.draft(), nil, err
+	}
+	ref, _, err := client.GetDraft(ctx, row.ID)
+	var raw *gmailapi.RawMessage
+	if err == nil {
+		raw, err = client.GetRaw(ctx, ref.Message.ID)
+	}
+	if gmailapi.ClassOf(err) == gmailapi.ClassGone {
+		draft, err := d.vanished(ctx, client, row, err)
+		return draft, nil, err
+	}
+	if err != nil {
+		return row.draft(), nil, err
+	}
+	content, err := raw.Bytes()
+	if err != nil {
+		return row.draft(), nil, &gmailapi.Error{Op: "read draft " + key, Class: gmailapi.ClassAnswer, Err: err}
+	}
+	m, err := mime.ParseBytes(content, nil)
+	return row.draft(), m, err
 }
 
 // begin chooses the Message-ID of a draft that is to be made.
