@@ -119,6 +119,14 @@ func attachmentOf(part *mime.Part) mime.Attachment {
 	return a
 }
 
+// Attached returns parts of a message as attachments of another, such as a draft that is written again.
+func Attached(parts []*mime.Part) (files []mime.Attachment) {
+	for _, part := range parts {
+		files = append(files, attachmentOf(part))
+	}
+	return files
+}
+
 // inlineText returns the new text followed by the text of the original.
 func (p *Payload) inlineText(o *mime.Message) string {
 	note, text := p.note(), o.Text

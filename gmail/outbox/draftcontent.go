@@ -17,6 +17,7 @@ type DraftContent struct {
 	Answers string
 	To      []mime.Address
 	Cc      []mime.Address
+	Bcc     []mime.Address
 	Subject string // ignored for an answer, which keeps the subject of its thread
 	Text    string
 	HTML    string
@@ -35,8 +36,8 @@ func (d *Drafts) build(ctx context.Context, client *gmailapi.Client, row *draftR
 		return nil, "", err
 	}
 	out := mime.Outgoing{
-		Draft: true, MessageID: row.MessageID, To: content.To, Cc: content.Cc, Subject: content.Subject,
-		Text: content.Text, HTML: content.HTML, Attachments: content.Attachments,
+		Draft: true, MessageID: row.MessageID, To: content.To, Cc: content.Cc, Bcc: content.Bcc,
+		Subject: content.Subject, Text: content.Text, HTML: content.HTML, Attachments: content.Attachments,
 	}
 	answered := &postroom.Message{}
 	if content.Answers != "" {

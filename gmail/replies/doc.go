@@ -15,7 +15,7 @@
 //	                 Needed, Asked            Drafted
 //	(no reply) ───────────────────▶ pending ──────────▶ drafted ◀─────────────┐
 //	     │                             ▲                   │ Rework           │ Reworked, at most
-//	     │ NotNeeded                   │                   ▼                  │ MaxReworks times
+//	     │ NotNeeded                   │                   ▼                  │ MaxReworks times; Withdrawn
 //	     ▼                             │            rework_requested ─────────┘
 //	  skipped                          │                   │ GaveUp, after MaxReworks
 //	                     Needed, Asked │                   ▼
@@ -37,10 +37,10 @@
 //
 // # What a job may report
 //
-// A job works for one need and one turn, which stand in its payload. A new need, another Rework label, a newer message
-// before the draft is made, and Done begin another turn. The result of a writer (Drafted, Reworked, GaveUp) counts only
-// for the present turn, and the outcome (Sent, Skipped) only for the present need. The result of a late job is not
-// recorded, and does not disturb what a person has done meanwhile.
+// A job works for one need and one turn, which stand in its payload. A new need, another Rework label, one that is
+// taken off, a newer message before the draft is made, and Done begin another turn. The result of a writer (Drafted,
+// Reworked, GaveUp) counts only for the present turn, and the outcome (Sent, Skipped) only for the present need. The
+// result of a late job is not recorded, and does not disturb what a person has done meanwhile.
 //
 // A handler looks first, with [Store.Current], whether its turn is the present one, and completes without work if it is
 // not: the job may be one of two, may be repeated after a crash, or may come after the end.

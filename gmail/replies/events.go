@@ -35,6 +35,12 @@ func (s *Store) Rework(ctx context.Context, tx queue.Tx, accountID, threadID, ca
 	return s.outside(ctx, tx, accountID, threadID, cause, event{kind: EventRework})
 }
 
+// Withdrawn records that a person no longer wants the draft written again: the label Rework was taken off. The draft
+// stays as it is.
+func (s *Store) Withdrawn(ctx context.Context, tx queue.Tx, accountID, threadID, cause string) (bool, error) {
+	return s.outside(ctx, tx, accountID, threadID, cause, event{kind: EventWithdrawn})
+}
+
 // Done records that a person is done with the thread, by the label Done, and enqueues a [JobCleanup] that archives it.
 // The thread needs no reply for that.
 func (s *Store) Done(ctx context.Context, tx queue.Tx, accountID, threadID, cause string) (bool, error) {

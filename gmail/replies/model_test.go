@@ -85,6 +85,12 @@ func (m *model) rework(cause string) {
 	}
 }
 
+func (m *model) withdrawn(cause string) {
+	if m.first("withdrawn:"+cause) && m.state == replies.ReworkRequested {
+		m.state, m.turn = replies.Drafted, m.turn+1
+	}
+}
+
 func (m *model) done(cause string) {
 	if m.first("done:" + cause) {
 		m.state, m.need, m.turn = replies.Archived, max(m.need, 1), m.turn+1
@@ -191,6 +197,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		}, m.asked),
 		"rework":       event(m.w.store.Rework, m.rework),
 		"rework again": event(m.w.store.Rework, m.rework),
+		"withdrawn":    event(m.w.store.Withdrawn, m.withdrawn),
 		"done":         event(m.w.store.Done, m.done),
 		"vanished":     event(m.w.store.Vanished, m.vanished),
 		"drafted":      result(replies.EventDrafted, m.w.store.Drafted),

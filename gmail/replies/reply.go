@@ -54,6 +54,7 @@ const (
 	EventNotNeeded Event = "not_needed"
 	EventAsked     Event = "asked"
 	EventRework    Event = "rework"
+	EventWithdrawn Event = "withdrawn"
 	EventDone      Event = "done"
 	EventVanished  Event = "vanished"
 
@@ -94,7 +95,7 @@ func (e *event) after(r Reply) (next Reply, changed, job bool) {
 	switch e.kind {
 	case EventNeeded, EventNotNeeded, EventAsked:
 		return e.begin(r)
-	case EventRework, EventReworked, EventGaveUp:
+	case EventRework, EventWithdrawn, EventReworked, EventGaveUp:
 		return e.rework(r)
 	case EventDone:
 		r.State, r.Reason = Archived, ""
@@ -140,6 +141,10 @@ func (e *event) rework(r Reply) (next Reply, changed, job bool) {
 		r.State = ReworkRequested
 		r.Turn++
 		return r, true, true
+	case e.kind == EventWithdrawn && r.State == ReworkRequested:
+		r.State = Drafted
+		r.Turn++
+		return r, true, false
 	case e.kind == EventReworked && r.State == ReworkRequested && !r.Exhausted():
 		r.State = Drafted
 		r.Reworks++
