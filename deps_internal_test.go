@@ -16,12 +16,12 @@ var internalPackages = map[string]struct {
 	users   []string
 	imports []string
 }{
-	"internal/attempts": {users: []string{"llm/agent",
+	"internal/attempts": {users: []string{"llm/agent", "gmail/drafting",
 		"gmail/aging", "gmail", "gmail/pipeline", "gmail/outbox", "gmail/replies", "rules", "safety/discord", "safety/webhook",
 		"undo", "examples/postroomd/",
 	}},
 	"internal/dbquery": {
-		users: []string{"gmail/tasks", "llm/agent",
+		users: []string{"gmail/tasks", "gmail/drafting", "llm/agent",
 			"gmail/aging", "gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "gmail/replies", "llm", "llm/decide", "llm/guidance",
 			"rules/rulestore",
 			"rules/ruleschat", "safety", "safety/discord", "gmail/gmailapi", "safety/audit", "gmail/internal/maildb",
@@ -33,13 +33,13 @@ var internalPackages = map[string]struct {
 		},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
-	"internal/dbvalue": {users: []string{"llm/agent",
+	"internal/dbvalue": {users: []string{"llm/agent", "gmail/drafting",
 		"gmail/senders",
 		"internal/dbquery", "gmail/outbox", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety",
 		"safety/discord", "gmail/gmailapi", "gmail/internal/maildb", "gmail/mailindex", "gmail/mailstore",
 		"safety/events", "safety/stop",
 	}},
-	"internal/dbtime": {users: []string{"gmail/tasks", "llm/agent",
+	"internal/dbtime": {users: []string{"gmail/tasks", "gmail/drafting", "llm/agent",
 		"gmail/aging", "gmail", "gmail/replies", "llm", "llm/decide", "llm/guidance", "rules/rulestore", "rules/ruleschat", "safety", "safety/discord",
 		"gmail/mailindex", "gmail/outbox", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql", "queue/postgres",
 		"queue/queueadmin", "queue/queuetest", "queue/sqlite", "safety/audit", "gmail/mailstore",
@@ -49,7 +49,7 @@ var internalPackages = map[string]struct {
 		"examples/postroomd/tokens",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety/limits"}},
-	"internal/fields": {users: []string{"gmail/tasks", "llm/agent",
+	"internal/fields": {users: []string{"gmail/tasks", "gmail/drafting", "llm/agent",
 		"gmail/aging", "gmail/replies", "gmail/senders", "gmail/unsubscribe", "examples/postroomd/notify",
 		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/outbox", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
 		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
@@ -67,7 +67,7 @@ var internalPackages = map[string]struct {
 		imports: []string{"golang.org/x/net/"},
 	},
 	"internal/migrate": {
-		users: []string{"gmail/tasks", "llm/agent",
+		users: []string{"gmail/tasks", "gmail/drafting", "llm/agent",
 			"gmail/mailstore", "gmail/gmailtest", "gmail/replies", "llm", "llm/decide", "llm/guidance", "queue", "rules/rulestore",
 			"rules/ruleschat",
 			"safety", "safety/discord", "examples/postroomd/", "safety/audit",

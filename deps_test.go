@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"gmail/aging":                   {"", "queue", "gmail", "gmail/mailstore", "rules"},
 	"gmail/replies":                 {"", "queue", "gmail/mailstore"},
 	"gmail/tasks":                   {"", "queue", "gmail/internal/"},
+	"gmail/drafting":                {"", "queue", "mime", "mime/", "gmail", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/replies"},
 	"gmail/pipeline":                {"", "queue", "queue/driver", "gmail", "gmail/aging", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/senders", "rules", "rules/rulesfile", "rules/rulestore", "safety", "safety/audit", "safety/checkpoint", "safety/events", "safety/stop", "undo"},
 	"gmail/pipeline/webapi":         {"", "queue", "gmail", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/pipeline", "rules", "rules/rulestore", "safety", "safety/checkpoint", "safety/reasons", "safety/stop"},
 	"gmail/gmailtest":               {"queue", "queue/sqlite", "mime", "mime/", "gmail/gmailtest/"},

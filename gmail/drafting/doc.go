@@ -1,0 +1,45 @@
+// Package drafting writes the answers that mail needs as drafts at Gmail, and makes labels the buttons for it.
+//
+//	Service   has the handlers of the jobs of package replies, and hears what happens in a mailbox
+//	Writer    writes a text, given the thread: a model, a template or a test
+//	Labels    are the names of the labels
+//
+// [New] makes a [Service]. [Service.Register] registers its handlers. A host passes [Service.LabelsChanged] and
+// [Service.Deleted] to package gmail, calls [Service.Arrived] for each new message, and enqueues [NewCheckJob] now and
+// then. Package replies keeps the states, package outbox makes and updates the drafts.
+//
+// # The labels
+//
+//	Needs Response    asks for a draft (manual_draft); taken off before the draft is made, it skips the need
+//	Outbox            put on by this package: a draft lies ready
+//	Rework            asks for another text (rework); taken off before that is made, it withdraws the wish
+//	Done              archives the thread and clears the labels (cleanup)
+//	Action Required   put on by this package: a person has to write
+//	Waiting           a person's; cleared with the others by Done
+//
+// A label counts if it came onto a message after the account was added: by a person, by a filter or by another program.
+// Gmail puts the label of a conversation onto each message, with a change of the history for each. They are one press
+// of the button: the table reply_buttons records that the button is pressed until the job has done its work, and to
+// which change of the history the work has taken note. A change of before that is late, and its label is taken off. The
+// button is released before the label is taken off at Gmail, so that this package does not take its own change for a
+// person's. A Rework label that a person puts on while this package takes the last one off is found in the history.
+//
+// # A draft is made once
+//
+// A text is stored before it is written to Gmail, with a hash of the draft that it makes, and belongs to one turn of
+// the reply. So a writer whose process dies afterwards is not asked again, and the draft is made by its key.
+//
+// # A person's edit
+//
+// A draft whose recipients, subject, texts and files are not those of a text of ours was touched by a person. It is
+// never overwritten, but for the label Rework. The draft is read again just before it is overwritten: one that has
+// changed since the writer was asked is given to the writer again. Gmail offers no way to close the last few
+// milliseconds.
+//
+// With the label Rework a person may leave an instruction in the draft: above a line that is [Config].Marker, or just
+// above the text, if that was left as it was. What stands below the marker is the text to work on, with the person's
+// changes. Recipients and files that the person has added stay. Both versions stay in the table reply_texts until the
+// reply has ended.
+//
+// No draft is deleted by this package, and none is sent.
+package drafting

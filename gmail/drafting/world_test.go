@@ -1,0 +1,296 @@
+package drafting_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
+	api "google.golang.org/api/gmail/v1"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/drafting"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/outbox"
+	"github.com/postroom-go/postroom/gmail/replies"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+const (
+	needsResponse  = "Postroom/Needs Response"
+	outboxLabel    = "Postroom/Outbox"
+	rework         = "Postroom/Rework"
+	done           = "Postroom/Done"
+	actionRequired = "Postroom/Action Required"
+)
+
+// A world is a Gmail with a person, a database with the account of the mailbox, and a service.
+type world struct {
+	t       testing.TB
+	server  *gmailtest.Server
+	person  gmailtest.Person
+	google  *api.Service // what the person does by hand
+	client  *gmailapi.Client
+	db      queue.DB
+	store   *mailstore.Store
+	queue   *queue.Queue
+	replies *replies.Store
+	drafts  *outbox.Drafts
+	service *drafting.Service
+	cfg     drafting.Config
+	account string
+
+	mu    sync.Mutex
+	asked []drafting.Request
+	write func(r drafting.Request) (string, error) // of the Writer; nil for a usual text
+}
+
+func eachWorld(t *testing.T, fn func(t *testing.T, w *world)) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) { fn(t, newWorld(t, db)) })
+}
+
+func newWorld(t *testing.T, db queue.DB) *world {
+	t.Helper()
+	w := &world{t: t, server: gmailtest.NewServer(t), db: db}
+	w.person = w.server.Person()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	var err error
+	w.google, err = w.server.Service(t.Context())
+	require.NoError(t, err)
+	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "test"})
+	w.client, err = gmailapi.NewClient(gmailapi.ClientConfig{Endpoint: w.server.URL(),
+		HTTPClient: &http.Client{Transport: &oauth2.Transport{Source: token, Base: transport}},
+		Limits:     gmailapi.Limits{Unlimited: true}})
+	require.NoError(t, err)
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, replies.Migrate,
+		drafting.Migrate, drafting.Migrate} {
+		require.NoError(t, migrate(t.Context(), db))
+	}
+	w.store, err = mailstore.New(mailstore.Config{DB: db})
+	require.NoError(t, err)
+	w.queue, err = queue.New(db, &queue.Config{
+		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond}})
+	require.NoError(t, err)
+	w.replies, err = replies.New(replies.Config{DB: db, Queue: w.queue})
+	require.NoError(t, err)
+	clients := gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return w.client, nil })
+	w.drafts, err = outbox.NewDrafts(outbox.DraftsConfig{Store: w.store, Clients: clients, Settle: time.Millisecond})
+	require.NoError(t, err)
+	w.cfg = drafting.Config{Store: w.store, Queue: w.queue, Replies: w.replies, Drafts: w.drafts, Clients: clients,
+		Writer: drafting.WriterFunc(w.answer)}
+	w.service, err = drafting.New(w.cfg)
+	require.NoError(t, err)
+	w.signIn()
+	return w
+}
+
+// signIn adds the account, and reads what is there.
+func (w *world) signIn() {
+	w.t.Helper()
+	w.tx(func(ctx context.Context, tx queue.Tx) (err error) {
+		w.account, err = w.store.EnsureAccount(ctx, tx, w.server.Email(), time.Now().Add(-time.Minute))
+		return err
+	})
+	w.run(gmail.NewLabelsSyncJob(w.account, drafting.DefaultLabels().Names()...), gmail.NewHistorySyncJob(w.account, 0))
+}
+
+func (w *world) tx(fn func(ctx context.Context, tx queue.Tx) error) {
+	w.t.Helper()
+	require.NoError(w.t, w.db.Write(w.t.Context(), fn))
+}
+
+// answer is the Writer.
+func (w *world) answer(_ context.Context, r drafting.Request) (string, error) {
+	w.mu.Lock()
+	w.asked = append(w.asked, r)
+	n, write := len(w.asked), w.write
+	w.mu.Unlock()
+	if write != nil {
+		return write(r)
+	}
+	return fmt.Sprintf("Hello %s,\n\nthis is text %d.", r.Message.From.Name, n), nil
+}
+
+func (w *world) requests() []drafting.Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.asked)
+}
+
+// run enqueues jobs, and runs all jobs until nothing is left to do.
+func (w *world) run(jobs ...queue.NewJob) {
+	w.t.Helper()
+	w.runJobs(true, jobs...)
+}
+
+func (w *world) runJobs(ours bool, jobs ...queue.NewJob) {
+	w.t.Helper()
+	for _, job := range jobs {
+		_, err := w.queue.Enqueue(w.t.Context(), job)
+		require.NoError(w.t, err)
+	}
+	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond, Workers: 4,
+		Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(w.t, err)
+	require.NoError(w.t, gmail.Register(d, gmail.Config{Store: w.store, Clients: w.cfg.Clients,
+		OnLabelsChanged: w.service.LabelsChanged, OnDeleted: w.service.Deleted, OnMessage: w.service.Arrived}))
+	if ours {
+		require.NoError(w.t, w.service.Register(d))
+	}
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	require.NoError(w.t, d.RunUntilIdle(ctx))
+	require.NoError(w.t, ctx.Err(), "still not idle")
+}
+
+// sync is what follows a push.
+func (w *world) sync() {
+	w.t.Helper()
+	w.run(gmail.NewHistorySyncJob(w.account, 0))
+}
+
+// learn reads the history, and leaves the jobs of this package for later.
+func (w *world) learn() {
+	w.t.Helper()
+	w.runJobs(false, gmail.NewHistorySyncJob(w.account, 0))
+}
+
+const question = "From: Zoë <ann@example.com>\r\nTo: You <you@example.com>\r\nSubject: Tea?\r\nMessage-ID: <q%d@example.com>\r\n" +
+	"References: <first@example.com>\r\nDate: Sat, 07 Mar 2026 12:00:00 +0000\r\n\r\nAt five?\r\n"
+
+// letter delivers a message of Zoë's.
+func (w *world) letter(n int) gmailtest.Message {
+	w.t.Helper()
+	m, err := w.server.Deliver(w.t.Context(), []byte(fmt.Sprintf(question, n)))
+	require.NoError(w.t, err)
+	w.sync()
+	return m
+}
+
+func (w *world) label(name string, ids ...string) {
+	w.t.Helper()
+	require.NoError(w.t, w.person.Label(w.t.Context(), name, ids...))
+}
+
+func (w *world) unlabel(name string, ids ...string) {
+	w.t.Helper()
+	require.NoError(w.t, w.person.Unlabel(w.t.Context(), name, ids...))
+}
+
+// labels returns the names of the labels of a message at Gmail that are of this package, or the inbox.
+func (w *world) labels(id string) (names []string) {
+	w.t.Helper()
+	m, err := w.google.Users.Messages.Get("me", id).Format("minimal").Do()
+	require.NoError(w.t, err)
+	all, err := w.google.Users.Labels.List("me").Do()
+	require.NoError(w.t, err)
+	for _, l := range all.Labels {
+		if slices.Contains(m.LabelIds, l.Id) && (strings.HasPrefix(l.Name, "Postroom/") || l.Name == "INBOX") {
+			names = append(names, l.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A draftAt is a draft at Gmail.
+type draftAt struct {
+	id string
+	*mime.Message
+}
+
+func (w *world) draftsAt() (list []draftAt) {
+	w.t.Helper()
+	page, err := w.google.Users.Drafts.List("me").Do()
+	require.NoError(w.t, err)
+	for _, d := range page.Drafts {
+		full, err := w.google.Users.Drafts.Get("me", d.Id).Format("raw").Do()
+		require.NoError(w.t, err)
+		raw, err := (&gmailapi.RawMessage{Encoded: full.Message.Raw}).Bytes()
+		require.NoError(w.t, err)
+		m, err := mime.ParseBytes(raw, nil)
+		require.NoError(w.t, err)
+		list = append(list, draftAt{d.Id, m})
+	}
+	return list
+}
+
+func (w *world) oneDraft() draftAt {
+	w.t.Helper()
+	list := w.draftsAt()
+	require.Len(w.t, list, 1)
+	return list[0]
+}
+
+// edit replaces the text of a draft, as a person does in Gmail.
+func (w *world) edit(d draftAt, change func(text string) string) {
+	w.t.Helper()
+	out := mime.Outgoing{Draft: true, From: d.From, To: d.To, Cc: d.Cc, Subject: d.Subject, InReplyTo: d.InReplyTo,
+		References: d.References, MessageID: fmt.Sprintf("edited%d@mail.example.com", time.Now().UnixNano()),
+		Text: change(d.Text)}
+	raw, err := out.Build()
+	require.NoError(w.t, err)
+	_, err = w.client.UpdateDraft(w.t.Context(), d.id, raw, "")
+	require.NoError(w.t, err)
+}
+
+func (w *world) send(d draftAt) {
+	w.t.Helper()
+	_, err := w.google.Users.Drafts.Send("me", &api.Draft{Id: d.id}).Do()
+	require.NoError(w.t, err)
+}
+
+func (w *world) reply(threadID string) replies.Reply {
+	w.t.Helper()
+	r, err := w.replies.Reply(w.t.Context(), w.account, threadID)
+	require.NoError(w.t, err)
+	return r
+}
+
+func (w *world) states(threadID string) (list []replies.State) {
+	w.t.Helper()
+	history, err := w.replies.History(w.t.Context(), w.account, threadID)
+	require.NoError(w.t, err)
+	for _, c := range history {
+		if c.From != c.To {
+			list = append(list, c.To)
+		}
+	}
+	return list
+}
+
+func dbSQLite(t *testing.T) queue.DB { return dbtest.SQLite(t) }
+
+func (w *world) exec(statement string) {
+	w.t.Helper()
+	w.tx(func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, statement)
+		return err
+	})
+}
+
+// letterAt puts a message of Zoë's into the inbox that was received some hours from now, and leaves the sync to the
+// caller.
+func (w *world) letterAt(n, hours int) string {
+	w.t.Helper()
+	at := time.Now().Add(time.Duration(hours) * time.Hour)
+	raw := strings.Replace(fmt.Sprintf(question, n), "Sat, 07 Mar 2026 12:00:00 +0000", at.UTC().Format(time.RFC1123Z), 1)
+	m, err := w.google.Users.Messages.Insert("me", &api.Message{LabelIds: []string{"INBOX"},
+		Raw: base64.URLEncoding.EncodeToString([]byte(raw))}).InternalDateSource("dateHeader").Do()
+	require.NoError(w.t, err)
+	return m.Id
+}
