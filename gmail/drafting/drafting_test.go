@@ -106,7 +106,7 @@ func TestALabelTakenOffWins(t *testing.T) {
 		w.unlabel(needsResponse, m.ID)
 		w.learn()
 		w.run()
-		require.Empty(t, w.draftsAt())
+		require.Empty(t, w.draftsAt(""))
 		require.Equal(t, replies.Skipped, w.reply(m.ThreadID).State)
 		require.Contains(t, w.reply(m.ThreadID).Reason, "was taken off")
 
@@ -165,7 +165,7 @@ func TestDoneArchivesWhatWasSeen(t *testing.T) {
 		w.label(needsResponse, third.ID)
 		w.sync()
 		require.EqualValues(t, 2, w.reply(first.ThreadID).Need)
-		require.Len(t, w.draftsAt(), 2)
+		require.Len(t, w.draftsAt(""), 2)
 	})
 }
 
@@ -338,7 +338,7 @@ func TestAPersonWritesWhatTheWriterDoesNot(t *testing.T) {
 	w.write = func(drafting.Request) (string, error) { return " \n", nil }
 	w.label(needsResponse, m.ID)
 	w.sync()
-	require.Empty(t, w.draftsAt())
+	require.Empty(t, w.draftsAt(""))
 	require.Equal(t, []string{"INBOX", actionRequired}, w.labels(m.ID))
 	require.Contains(t, w.reply(m.ThreadID).Reason, "left this answer to a person")
 }

@@ -36,9 +36,16 @@ const (
 	actionRequired = "Postroom/Action Required"
 )
 
+// A tester is what tests and rapid's have in common.
+type tester interface {
+	require.TestingT
+	Helper()
+	Context() context.Context
+}
+
 // A world is a Gmail with a person, a database with the account of the mailbox, and a service.
 type world struct {
-	t       testing.TB
+	t       tester
 	server  *gmailtest.Server
 	person  gmailtest.Person
 	google  *api.Service // what the person does by hand
@@ -55,6 +62,7 @@ type world struct {
 	mu    sync.Mutex
 	asked []drafting.Request
 	write func(r drafting.Request) (string, error) // of the Writer; nil for a usual text
+	heard []func(context.Context, queue.Tx) error  // what happened in the mailbox
 }
 
 func eachWorld(t *testing.T, fn func(t *testing.T, w *world)) {
@@ -147,7 +155,13 @@ func (w *world) runJobs(ours bool, jobs ...queue.NewJob) {
 		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(w.t, err)
 	require.NoError(w.t, gmail.Register(d, gmail.Config{Store: w.store, Clients: w.cfg.Clients,
-		OnLabelsChanged: w.service.LabelsChanged, OnDeleted: w.service.Deleted, OnMessage: w.service.Arrived}))
+		OnLabelsChanged: func(ctx context.Context, tx queue.Tx, e gmail.LabelsEvent) error {
+			return w.hear(ctx, tx, func(ctx context.Context, tx queue.Tx) error { return w.service.LabelsChanged(ctx, tx, e) })
+		},
+		OnDeleted: func(ctx context.Context, tx queue.Tx, e gmail.DeletedEvent) error {
+			return w.hear(ctx, tx, func(ctx context.Context, tx queue.Tx) error { return w.service.Deleted(ctx, tx, e) })
+		},
+		OnMessage: w.service.Arrived}))
 	if ours {
 		require.NoError(w.t, w.service.Register(d))
 	}
@@ -155,6 +169,13 @@ func (w *world) runJobs(ours bool, jobs ...queue.NewJob) {
 	defer cancel()
 	require.NoError(w.t, d.RunUntilIdle(ctx))
 	require.NoError(w.t, ctx.Err(), "still not idle")
+}
+
+func (w *world) hear(ctx context.Context, tx queue.Tx, event func(context.Context, queue.Tx) error) error {
+	w.mu.Lock()
+	w.heard = append(w.heard, event)
+	w.mu.Unlock()
+	return event(ctx, tx)
 }
 
 // sync is what follows a push.
@@ -213,9 +234,9 @@ type draftAt struct {
 	*mime.Message
 }
 
-func (w *world) draftsAt() (list []draftAt) {
+func (w *world) draftsAt(query string) (list []draftAt) {
 	w.t.Helper()
-	page, err := w.google.Users.Drafts.List("me").Do()
+	page, err := w.google.Users.Drafts.List("me").Q(query).Do()
 	require.NoError(w.t, err)
 	for _, d := range page.Drafts {
 		full, err := w.google.Users.Drafts.Get("me", d.Id).Format("raw").Do()
@@ -231,7 +252,7 @@ func (w *world) draftsAt() (list []draftAt) {
 
 func (w *world) oneDraft() draftAt {
 	w.t.Helper()
-	list := w.draftsAt()
+	list := w.draftsAt("")
 	require.Len(w.t, list, 1)
 	return list[0]
 }
