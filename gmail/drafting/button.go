@@ -127,7 +127,8 @@ func (t threadKey) button(ctx context.Context, q dbquery.Querier, b button) (sta
 
 // setButton records that a button is pressed or released, and up to which change of the history.
 func (t threadKey) setButton(ctx context.Context, tx queue.Tx, b button, pressed bool, historyID uint64) error {
-	_, err := dbquery.Exec(ctx, tx, sqlSetButton, dbvalue.Number(pressed), int64(historyID), t.accountID, t.threadID, string(b))
+	_, err := dbquery.Exec(ctx, tx, sqlSetButton, dbvalue.Number(pressed), int64(historyID), t.accountID, t.threadID,
+		string(b))
 	if err != nil {
 		err = fmt.Errorf("drafting: button %s of thread %s: %w", b, t.threadID, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/mailstore"
-	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
@@ -48,7 +47,7 @@ func (w *work) checkSent(ctx context.Context) error {
 		return err
 	}
 	return w.follow(ctx, d, func(ctx context.Context) error {
-		sent, err := w.sentBeside(ctx, d)
+		sent, err := w.sentBeside(ctx)
 		if err != nil || sent == "" {
 			return err
 		}
@@ -58,7 +57,7 @@ func (w *work) checkSent(ctx context.Context) error {
 
 // sentBeside returns Gmail's id of a message that a person has sent in the thread while the draft lay there; empty if
 // there is none.
-func (w *work) sentBeside(ctx context.Context, d outbox.Draft) (string, error) {
+func (w *work) sentBeside(ctx context.Context) (string, error) {
 	texts, err := w.Texts(ctx, w.reply)
 	if err != nil || len(texts) == 0 {
 		return "", err
@@ -121,8 +120,8 @@ type CheckWork struct {
 }
 
 // NewCheckJob makes the job that looks whether a person has sent or deleted a draft, or answered without it, since not
-// every such change is reported: a draft may be gone before it was stored here. Schedule it once an hour. The key allows
-// one unfinished job for each account.
+// every such change is reported: a draft may be gone before it was stored here. Schedule it once an hour. The key
+// allows one unfinished job for each account.
 func NewCheckJob(accountID string) queue.NewJob {
 	return JobCheck.New(CheckWork{accountID}, &queue.Options{
 		MaxAttempts: attempts.Unattended, LimitKey: mailstore.LimitKey(accountID),

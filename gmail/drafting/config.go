@@ -26,7 +26,8 @@ var migrations embed.FS
 // Migrate creates the tables of this package, reply_buttons and reply_texts, or brings them up to date. Call it at
 // every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
-	if err := fields.Required("drafting: Migrate: db", db, "a database opened with queue/sqlite or queue/postgres"); err != nil {
+	err := fields.Required("drafting: Migrate: db", db, "a database opened with queue/sqlite or queue/postgres")
+	if err != nil {
 		return err
 	}
 	return migrate.Up(ctx, db, string(db.Dialect()), "gmail/drafting", migrations)

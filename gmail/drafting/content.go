@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"strings"
@@ -105,7 +106,7 @@ func isSpace(r rune) bool { return strings.TrimSpace(string(r)) == "" }
 func recipients(m *postroom.Message, asked bool) ([]mime.Address, error) {
 	if len(m.ReplyTo) == 0 {
 		if m.From.Email == "" {
-			return nil, fmt.Errorf("the message names no sender")
+			return nil, errors.New("the message names no sender")
 		}
 		return []mime.Address{{Name: m.From.Name, Email: m.From.Email}}, nil
 	}

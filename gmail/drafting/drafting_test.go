@@ -389,3 +389,26 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		require.ErrorContains(t, err, what)
 	}
 }
+
+// The label that a person puts on again while the work for the last one is done is another wish, though the history has
+// it as no change once this program has taken it off.
+func TestALabelPutOnAgainMeanwhileCounts(t *testing.T) {
+	w := newWorld(t, dbSQLite(t))
+	m := w.letter(1)
+	w.label(needsResponse, m.ID)
+	w.sync()
+	w.write = func(drafting.Request) (string, error) {
+		if len(w.requests()) == 2 {
+			w.unlabel(rework, m.ID)
+			w.label(rework, m.ID)
+		}
+		return fmt.Sprint("Text ", len(w.requests())), nil
+	}
+	w.label(rework, m.ID)
+	w.sync()
+	require.Len(t, w.requests(), 3)
+	require.EqualValues(t, 2, w.reply(m.ThreadID).Reworks)
+	w.sync()
+	require.Len(t, w.requests(), 3)
+	require.Equal(t, []string{"INBOX", outboxLabel}, w.labels(m.ID))
+}

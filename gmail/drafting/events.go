@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
@@ -99,7 +100,7 @@ func (s *Service) press(ctx context.Context, tx queue.Tx, p press) error {
 	}
 	if p.historyID != 0 && int64(p.historyID) <= state.HistoryID {
 		return s.enqueueLabels(ctx, tx, LabelsWork{AccountID: p.accountID, ThreadID: p.threadID, Clear: p.button},
-			fmt.Sprint(p.historyID))
+			strconv.FormatUint(p.historyID, 10))
 	}
 	changed, err := s.begin(ctx, tx, p)
 	if err != nil || !changed {

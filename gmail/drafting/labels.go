@@ -173,8 +173,8 @@ func (l *labelling) clear(ctx context.Context) error {
 	return nil
 }
 
-// again looks in the history for a label Rework that a person has put on after the work for the last one began, and that
-// no sync has read yet. on reports whether it is on: it stays then, and the button is pressed.
+// again looks in the history for a label Rework that a person has put on after the work for the last one began, and
+// that no sync has read yet. on reports whether it is on: it stays then, and the button is pressed.
 func (l *labelling) again(ctx context.Context, p *position) (on bool, err error) {
 	id := l.ids.of(reworkButton)
 	if id == "" {
@@ -260,7 +260,8 @@ func (l *labelling) ensure(ctx context.Context, b button) (string, error) {
 
 // change changes the labels of a message at Gmail and stores that as a change of this program. A message that is gone
 // has none.
-func (s *Service) change(ctx context.Context, w *queue.Attempt, m *postroom.Message, change postroom.LabelChange) error {
+func (s *Service) change(ctx context.Context, w *queue.Attempt, m *postroom.Message,
+	change postroom.LabelChange) error {
 	if change.IsZero() {
 		return nil
 	}

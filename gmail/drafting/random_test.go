@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -190,7 +191,8 @@ func (l *life) ends() {
 	if r.State == replies.Drafted {
 		d, err := l.drafts.Draft(l.t.Context(), l.account, r.DraftKey())
 		require.NoError(l.t, err)
-		require.True(l.t, slices.ContainsFunc(l.mine(), func(at draftAt) bool { return at.id == d.ID }), "the draft lies ready")
+		ready := slices.ContainsFunc(l.mine(), func(at draftAt) bool { return at.id == d.ID })
+		require.True(l.t, ready, "the draft lies ready")
 	}
 	shown := false
 	for _, id := range l.letters {
@@ -231,6 +233,6 @@ func few(t *testing.T, checks int) {
 		return
 	}
 	before := flag.Lookup("rapid.checks").Value.String()
-	require.NoError(t, flag.Set("rapid.checks", fmt.Sprint(checks)))
+	require.NoError(t, flag.Set("rapid.checks", strconv.Itoa(checks)))
 	t.Cleanup(func() { require.NoError(t, flag.Set("rapid.checks", before)) })
 }
