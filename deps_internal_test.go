@@ -49,7 +49,7 @@ var internalPackages = map[string]struct {
 		"examples/postroomd/tokens",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety/limits"}},
-	"internal/fields": {users: []string{"gmail/tasks", "gmail/drafting", "llm/agent",
+	"internal/fields": {users: []string{"gmail/tasks", "gmail/drafting", "llm/agent", "llm/compose",
 		"gmail/aging", "gmail/replies", "gmail/senders", "gmail/unsubscribe", "examples/postroomd/notify",
 		"gmail", "gmail/auth", "gmail/gmailtest", "gmail/outbox", "gmail/pubsub", "llm", "llm/decide", "llm/guidance", "rules",
 		"rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo", "gmail/gmailapi",
@@ -79,7 +79,7 @@ var internalPackages = map[string]struct {
 	"internal/readmail": {users: []string{"gmail/mailstore", "rules", "rules/rulesfile"}, imports: []string{"", "mime"}},
 	// The visible text of a message, carried by the context of a job.
 	"internal/bodytext": {
-		users:   []string{"llm/agent", "gmail", "gmail/mailindex", "llm/decide", "rules", "safety/injection"},
+		users:   []string{"llm/agent", "llm/compose", "gmail", "gmail/mailindex", "llm/decide", "rules", "safety/injection"},
 		imports: []string{"", "mime/htmltext"},
 	},
 	"internal/scrypt":           {users: []string{"gmail/auth/agefile"}},
@@ -125,7 +125,7 @@ var internalPackages = map[string]struct {
 		imports: []string{"github.com/jmoiron/sqlx", "internal/dbtime", "queue/driver", "queue/internal/joblimit"},
 	},
 	// The text of prompts, and of answers on record.
-	"llm/internal/cleantext": {users: []string{"llm/agent", "llm", "llm/decide", "llm/guidance"}},
+	"llm/internal/cleantext": {users: []string{"llm/agent", "llm/compose", "llm", "llm/decide", "llm/guidance"}},
 	// What counts against limits, apart since it only reads.
 	"safety/internal/decisiontest": {imports: []string{"", "pgregory.net/rapid"}},
 	"safety/internal/counts": {users: []string{"safety"}, imports: []string{"", "queue", "github.com/jmoiron/sqlx",

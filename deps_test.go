@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"rules/ruleschat":               {"", "queue", "rules", "rules/rulesfile", "llm"},
 	"llm":                           {"queue", "llm/internal/"},
 	"llm/decide":                    {"", "queue", "mime", "mime/", "llm", "llm/guidance", "llm/internal/"},
+	"llm/compose":                   {"", "mime", "mime/", "llm", "llm/internal/"},
 	"llm/guidance":                  {"", "queue", "llm/internal/"},
 	"llm/agent":                     {"", "queue", "mime", "mime/", "llm", "llm/internal/"},
 	"llm/openai":                    {"llm", "llm/internal/"},
