@@ -149,7 +149,7 @@ func (t threadKey) release(ctx context.Context, tx queue.Tx, historyID uint64, l
 }
 
 // Forget deletes what this package keeps of an account.
-func (s *Service) Forget(ctx context.Context, tx queue.Tx, accountID string) error {
+func Forget(ctx context.Context, tx queue.Tx, accountID string) error {
 	for _, statement := range []string{sqlForgetButtons, sqlForgetTexts} {
 		if _, err := dbquery.Exec(ctx, tx, statement, accountID); err != nil {
 			return fmt.Errorf("drafting: forget account %s: %w", accountID, err)

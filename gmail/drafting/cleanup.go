@@ -7,7 +7,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
-	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
@@ -114,18 +113,17 @@ func (w *work) archive(ctx context.Context) error {
 // JobCheck looks at the drafts of an account that nobody has reported gone.
 const JobCheck queue.Type[CheckWork] = "reply_check"
 
-// A CheckWork names the account of a [JobCheck].
+// A CheckWork names the account of a [JobCheck]; empty for all.
 type CheckWork struct {
-	AccountID string `json:"account_id"`
+	AccountID string `json:"account_id,omitempty"`
 }
 
-// NewCheckJob makes the job that looks whether a person has sent or deleted a draft, or answered without it, since not
-// every such change is reported: a draft may be gone before it was stored here. Schedule it once an hour. The key
-// allows one unfinished job for each account.
+// NewCheckJob makes the job that looks whether a person has sent or deleted a draft of an account, or of all accounts if
+// the id is empty, or has answered without it. Not every such change is reported: a draft may be gone before it was
+// stored here. Schedule it once an hour. The key allows one unfinished job for each account.
 func NewCheckJob(accountID string) queue.NewJob {
 	return JobCheck.New(CheckWork{accountID}, &queue.Options{
-		MaxAttempts: attempts.Unattended, LimitKey: mailstore.LimitKey(accountID),
-		Key: queue.WhileUnfinished(joined(string(JobCheck), accountID)),
+		MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(joined(string(JobCheck), accountID)),
 	})
 }
 
@@ -133,21 +131,36 @@ func NewCheckJob(accountID string) queue.NewJob {
 const maxChecks = 1000
 
 func (s *Service) check(ctx context.Context, w *queue.Work[CheckWork]) error {
-	cause := joined("check", w.Job.CreatedAt.UTC().Format(time.RFC3339Nano))
-	for _, state := range []replies.State{replies.Drafted, replies.ReworkRequested} {
-		list, err := s.cfg.Replies.List(ctx, w.Payload.AccountID, state, maxChecks)
+	accounts := []string{w.Payload.AccountID}
+	if w.Payload.AccountID == "" {
+		all, err := s.cfg.Store.Accounts(ctx)
 		if err != nil {
 			return err
 		}
-		for _, r := range list {
-			err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-				_, err := s.cfg.Replies.Vanished(ctx, tx, r.AccountID, r.ThreadID, cause)
-				return err
-			})
-			if err != nil {
+		accounts = nil
+		for i := range all {
+			accounts = append(accounts, all[i].ID)
+		}
+	}
+	cause := joined("check", w.Job.CreatedAt.UTC().Format(time.RFC3339Nano))
+	for _, account := range accounts {
+		for _, state := range []replies.State{replies.Drafted, replies.ReworkRequested} {
+			if err := s.checkDrafts(ctx, w.Attempt, account, state, cause); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (s *Service) checkDrafts(ctx context.Context, w *queue.Attempt, accountID string, state replies.State,
+	cause string) error {
+	list, err := s.cfg.Replies.List(ctx, accountID, state, maxChecks)
+	for i := 0; err == nil && i < len(list); i++ {
+		err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+			_, err := s.cfg.Replies.Vanished(ctx, tx, accountID, list[i].ThreadID, cause)
+			return err
+		})
+	}
+	return err
 }

@@ -299,7 +299,7 @@ func TestACheckFindsWhatNobodyReports(t *testing.T) {
 	w.run()
 	require.NoError(t, w.google.Users.Drafts.Delete("me", w.oneDraft().id).Do())
 	w.sync()
-	w.run(drafting.NewCheckJob(w.account))
+	w.run(drafting.NewCheckJob(""))
 	require.Equal(t, replies.Skipped, w.reply(m.ThreadID).State)
 }
 
@@ -380,6 +380,20 @@ func TestJobsWaitWhileAllIsHeld(t *testing.T) {
 	w.sync()
 	w.oneDraft()
 	require.Greater(t, looks.Load(), int64(1))
+}
+
+func TestForget(t *testing.T) {
+	w := newWorld(t, dbSQLite(t))
+	m := w.letter(1)
+	w.label(needsResponse, m.ID)
+	w.sync()
+	texts, err := w.service.Texts(t.Context(), w.reply(m.ThreadID))
+	require.NoError(t, err)
+	require.Len(t, texts, 1)
+	w.tx(func(ctx context.Context, tx queue.Tx) error { return drafting.Forget(ctx, tx, w.account) })
+	texts, err = w.service.Texts(t.Context(), w.reply(m.ThreadID))
+	require.NoError(t, err)
+	require.Empty(t, texts)
 }
 
 func TestWhatIsMissingIsNamed(t *testing.T) {

@@ -67,6 +67,12 @@ type Config struct {
 	// Gmail configures the jobs: the topic, spam and trash, what follows on events. Leave out Store, Clients, Ledger,
 	// Kinds, Outbox, Confirm, OnMessage, Decide and OnLabelDeleted.
 	Gmail gmail.Config
+	// Arrived is called for each new message that OnMessage of package gmail would get, in the transaction that stores it;
+	// an error rolls that back. Default nil: no call.
+	Arrived func(ctx context.Context, tx queue.Tx, msg *postroom.Message) error
+	// Labels are names of labels that every account needs besides those of its rules. They are created when an account is
+	// set up. Default nil: none.
+	Labels []string
 	// Outbox configures sending. Leave out Store, Clients and Ledger. Default nil: nothing is sent.
 	Outbox *outbox.Config
 	// MayDelete is that of [outbox.RefusalsConfig].

@@ -156,8 +156,19 @@ func (p *Pipeline) shared() bool { return p.DB.Dialect() == driver.Postgres }
 // These methods connect packages that do not import each other. Each enqueues the next job in the transaction of the
 // last.
 
+// arrived is called after ingest.
+func (p *Pipeline) arrived(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
+	if p.cfg.Arrived == nil {
+		return nil
+	}
+	return p.cfg.Arrived(ctx, tx, msg)
+}
+
 // classify is called after ingest if the rules alone do not decide.
 func (p *Pipeline) classify(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
+	if err := p.arrived(ctx, tx, msg); err != nil {
+		return err
+	}
 	_, err := p.Queue.EnqueueTx(ctx, tx, rules.NewClassifyJob(msg.AccountID, msg.ID))
 	return err
 }

@@ -139,7 +139,16 @@ func (p *Pipeline) decideAtOnce(c *rules.Classifier) func(context.Context,
 		if p.cfg.Safety.DryRun || p.gate.holds(ctx, msg.AccountID) {
 			return nil, nil
 		}
-		return c.Decide(ctx, msg)
+		record, err := c.Decide(ctx, msg)
+		if err != nil || record == nil {
+			return nil, err
+		}
+		return func(ctx context.Context, tx queue.Tx) error {
+			if err := p.arrived(ctx, tx, msg); err != nil {
+				return err
+			}
+			return record(ctx, tx)
+		}, nil
 	}
 }
 

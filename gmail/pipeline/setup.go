@@ -111,6 +111,7 @@ func (s *setup) takeRules(ctx context.Context) error {
 		} else if err := s.letStored(ctx); err != nil {
 			return err
 		}
+		labels = append(labels, s.cfg.Labels...)
 		if err := s.await(ctx, gmail.NewLabelsSyncJob(s.account.ID, labels...)); err != nil || file == nil {
 			return err
 		}

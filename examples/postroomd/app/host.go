@@ -24,8 +24,10 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/examples/postroomd/tokens"
+	"github.com/postroom-go/postroom/gmail/drafting"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/pipeline"
+	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
@@ -62,6 +64,8 @@ type App struct {
 	RuleEditor *editor.Editor
 	Notifier   *notify.Notifier
 	Tasks      *tasks.Store
+	Replies    *replies.Store
+	Drafting   *drafting.Service // nil: no drafts are written
 
 	// Set only if jobs are run or enqueued.
 	Server  *gmailtest.Server // of the demo
@@ -137,7 +141,7 @@ func (h *App) open(ctx context.Context) (err error) {
 func (h *App) setUp(ctx context.Context) error {
 	for _, migrate := range []func(context.Context, queue.DB) error{pipeline.Migrate, llm.Migrate, decide.Migrate,
 		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, tasks.Migrate, tokens.Migrate,
-		migrateProbe} {
+		replies.Migrate, drafting.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
 		}
@@ -169,6 +173,9 @@ func (h *App) setUp(ctx context.Context) error {
 		return err
 	}
 	h.Models.mail, h.Models.ledger = h.Mail, h.Ledger
+	if err := h.openDrafting(); err != nil {
+		return err
+	}
 	h.RuleEditor = editor.New(h.Env, h.DB, h.Queue, h.Mail, h.Rules)
 	return nil
 }

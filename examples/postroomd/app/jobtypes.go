@@ -8,7 +8,9 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/aging"
+	"github.com/postroom-go/postroom/gmail/drafting"
 	"github.com/postroom-go/postroom/gmail/outbox"
+	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/safety/webhook"
@@ -27,6 +29,8 @@ var JobTypes = []string{
 	string(discord.JobDigest), string(discord.JobNotice),
 	string(webhook.JobDeliver), string(webhook.JobReauthorize), string(webhook.JobNotAsked), string(webhook.JobNotice),
 	string(notify.JobNtfy), string(notify.JobWaits), string(notify.JobDigest), string(notify.JobInsert),
+	string(replies.JobDraft), string(replies.JobManualDraft), string(replies.JobRework), string(replies.JobCleanup),
+	string(drafting.JobLabels), string(drafting.JobCheck),
 	string(jobPruneModels),
 }
 

@@ -204,5 +204,8 @@ func (h *App) RemoveAccount(ctx context.Context, accountID string) error {
 	if err != nil {
 		return err
 	}
-	return h.Pipeline.RemoveAccount(ctx, accountID)
+	if err := h.Pipeline.RemoveAccount(ctx, accountID); err != nil {
+		return err
+	}
+	return h.forgetReplies(ctx, accountID)
 }

@@ -48,6 +48,7 @@ func (h *App) pipelineConfig(ctx context.Context) (pipeline.Config, error) {
 			Exclusive:  !c.Paths.Database.Postgres()}, // on SQLite the lock makes it the only one
 		Handlers: h.handlers,
 	}
+	cfg.Arrived, cfg.Labels = h.follow(&cfg.Gmail)
 	if h.Env.Demo {
 		// A demo may be killed many times, which is not the fault of its current job.
 		cfg.Queue.Budget.Crashes = 1000
@@ -111,6 +112,9 @@ func (h *App) rulesChanged(file *rulesfile.File) (bool, error) {
 func (h *App) handlers(d *queue.Dispatcher) error {
 	h.registerPrune(d)
 	var errs []error
+	if h.Drafting != nil {
+		errs = append(errs, h.Drafting.Register(d))
+	}
 	if h.bot != nil {
 		errs = append(errs, discord.Register(d, h.bot))
 	}
@@ -135,13 +139,13 @@ func (h *App) OpenConfiguredAccount(ctx context.Context) (accountID string, err 
 
 // schedule sets the schedules of jobs that are not of one mailbox, and removes those that are no longer configured.
 func (h *App) schedule(ctx context.Context) error {
-	list := slices.Concat([]queue.Schedule{pruneSchedule()}, h.reminders(), h.digests())
+	list := slices.Concat([]queue.Schedule{pruneSchedule()}, h.reminders(), h.digests(), h.checks())
 	for _, s := range list {
 		if err := h.Queue.SetSchedule(ctx, s); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{remindSchedule, digestSchedule} {
+	for _, name := range []string{remindSchedule, digestSchedule, checkSchedule} {
 		if slices.ContainsFunc(list, func(s queue.Schedule) bool { return s.Name == name }) {
 			continue
 		}

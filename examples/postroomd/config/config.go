@@ -20,6 +20,7 @@ type Config struct {
 	Telemetry Telemetry
 	Gmail     Gmail
 	Outbound  Outbound
+	Replies   Replies
 	Policy    Policy
 	Safety    Safety
 	Discord   Discord
@@ -104,6 +105,14 @@ type Outbound struct {
 	MaxRecipients int
 	RecipientsDay int
 	ReplyInterval time.Duration
+}
+
+// Replies is the section [replies]: drafts of answers, and the labels that ask for them.
+type Replies struct {
+	Enabled bool
+	About   string
+	// The names of labels.
+	NeedsResponse, Outbox, Rework, Done, ActionRequired, Waiting string
 }
 
 // Policy is the section [policy].
@@ -214,6 +223,8 @@ func Default() Config {
 		Telemetry: Telemetry{ExportTraces: true, ExportMetrics: true},
 		Gmail:     Gmail{UnitsPerMinute: 6000, SpamAndTrash: true, OldMail: LeaveOldMail, SnoozeLabel: "Postroom/Snoozed"},
 		Outbound:  Outbound{MaxRecipients: 10, RecipientsDay: 50, ReplyInterval: 72 * time.Hour},
+		Replies: Replies{NeedsResponse: "Postroom/Needs Response", Outbox: "Postroom/Outbox", Rework: "Postroom/Rework",
+			Done: "Postroom/Done", ActionRequired: "Postroom/Action Required", Waiting: "Postroom/Waiting"},
 		Policy: Policy{
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},

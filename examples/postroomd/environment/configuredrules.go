@@ -65,6 +65,7 @@ func (s *Environment) checkRules() error {
 // AddKinds adds actions of the program's own, before the environment is used.
 func (s *Environment) AddKinds(own []postroom.Kind) (err error) {
 	s.ownKinds = own
+	s.read.forget() // what was read was checked by the kinds of before
 	s.kinds, err = postroom.NewKinds(postroom.KindsConfig{Add: s.addedKinds()})
 	return err
 }

@@ -19,6 +19,12 @@ type readRules struct {
 	files map[string]*readFile
 }
 
+func (r *readRules) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files = nil
+}
+
 // readAgain is how long a file is taken to be read that has not changed: what is warned of depends on the time.
 const readAgain = time.Hour
 
