@@ -295,10 +295,11 @@ func TestACheckFindsWhatNobodyReports(t *testing.T) {
 	w := newWorld(t, dbSQLite(t))
 	m := w.letter(1)
 	w.label(needsResponse, m.ID)
-	w.learn()
-	w.run()
+	w.sync()
+	w.exec("UPDATE messages SET deleted_at = '2026-03-07T12:00:00.000000Z' WHERE labels_json LIKE '%DRAFT%'")
 	require.NoError(t, w.google.Users.Drafts.Delete("me", w.oneDraft().id).Do())
 	w.sync()
+	require.Equal(t, replies.Drafted, w.reply(m.ThreadID).State)
 	w.run(drafting.NewCheckJob(""))
 	require.Equal(t, replies.Skipped, w.reply(m.ThreadID).State)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/queue"
@@ -36,6 +37,11 @@ func (s *Service) moved(ctx context.Context, tx queue.Tx, a *queue.Attempt, r *r
 	}
 	if o.state.Ended() {
 		if err := endTexts(ctx, tx, r); err != nil {
+			return err
+		}
+	}
+	if o.state == replies.Drafted { // the message of the draft is stored before it may go, which is reported then
+		if _, err := s.cfg.Queue.EnqueueTx(ctx, tx, gmail.NewHistorySyncJob(r.AccountID, 0)); err != nil {
 			return err
 		}
 	}

@@ -204,7 +204,7 @@ func (l *life) ends() {
 // Whatever a person does, in whatever order it is learned of, and however often: there is one draft for each need, what
 // a person wrote is not overwritten unread, and nothing is sent.
 func TestAnyOrderOfAPersonsActions(t *testing.T) {
-	few(t, 25)
+	few(t, 15)
 	eachWorld(t, func(t *testing.T, w *world) {
 		var lives atomic.Int64
 		ann := worldtest.OpenInbox(t, w.server, "ann@example.com")

@@ -92,27 +92,6 @@ var firstSettings = []setting{
 	{"outbound.reply_interval", "", `"72h"`, func(c *Config) any { return &c.Outbound.ReplyInterval },
 		func(c *Config) string { return between(c.Outbound.ReplyInterval, time.Minute, 365*24*time.Hour) }},
 
-	{"replies.enabled", "", "true", func(c *Config) any { return &c.Replies.Enabled },
-		func(c *Config) string {
-			if c.Replies.Enabled && !c.LLM.Enabled() {
-				return "false, or true beside a model in the section [llm], which writes the drafts"
-			}
-			return ""
-		}},
-	{"replies.about", "", `"I am Ada, and brief."`, func(c *Config) any { return &c.Replies.About }, nil},
-	{"replies.needs_response_label", "", `"Postroom/Needs Response"`, func(c *Config) any { return &c.Replies.NeedsResponse },
-		func(c *Config) string { return labelName(c.Replies.NeedsResponse) }},
-	{"replies.outbox_label", "", `"Postroom/Outbox"`, func(c *Config) any { return &c.Replies.Outbox },
-		func(c *Config) string { return labelName(c.Replies.Outbox) }},
-	{"replies.rework_label", "", `"Postroom/Rework"`, func(c *Config) any { return &c.Replies.Rework },
-		func(c *Config) string { return labelName(c.Replies.Rework) }},
-	{"replies.done_label", "", `"Postroom/Done"`, func(c *Config) any { return &c.Replies.Done },
-		func(c *Config) string { return labelName(c.Replies.Done) }},
-	{"replies.action_required_label", "", `"Postroom/Action Required"`, func(c *Config) any { return &c.Replies.ActionRequired },
-		func(c *Config) string { return labelName(c.Replies.ActionRequired) }},
-	{"replies.waiting_label", "", `"Postroom/Waiting"`, func(c *Config) any { return &c.Replies.Waiting },
-		func(c *Config) string { return labelName(c.Replies.Waiting) }},
-
 	{"policy.confidence_default", "", "0.7", func(c *Config) any { return &c.Policy.ConfidenceDefault },
 		func(c *Config) string { return part(c.Policy.ConfidenceDefault) }},
 	{"policy.approval_always", "", `["delete", "forward"]`, func(c *Config) any { return &c.Policy.ApprovalAlways },
@@ -154,6 +133,27 @@ var firstSettings = []setting{
 }
 
 var lastSettings = []setting{
+	{"replies.enabled", "", "true", func(c *Config) any { return &c.Replies.Enabled },
+		func(c *Config) string {
+			if c.Replies.Enabled && !c.LLM.Enabled() {
+				return "false, or true beside a model in the section [llm], which writes the drafts"
+			}
+			return ""
+		}},
+	{"replies.about", "", `"I am Ada, and brief."`, func(c *Config) any { return &c.Replies.About }, nil},
+	{"replies.needs_response_label", "", `"Postroom/Needs Response"`, func(c *Config) any { return &c.Replies.NeedsResponse },
+		func(c *Config) string { return labelName(c.Replies.NeedsResponse) }},
+	{"replies.outbox_label", "", `"Postroom/Outbox"`, func(c *Config) any { return &c.Replies.Outbox },
+		func(c *Config) string { return labelName(c.Replies.Outbox) }},
+	{"replies.rework_label", "", `"Postroom/Rework"`, func(c *Config) any { return &c.Replies.Rework },
+		func(c *Config) string { return labelName(c.Replies.Rework) }},
+	{"replies.done_label", "", `"Postroom/Done"`, func(c *Config) any { return &c.Replies.Done },
+		func(c *Config) string { return labelName(c.Replies.Done) }},
+	{"replies.action_required_label", "", `"Postroom/Action Required"`, func(c *Config) any { return &c.Replies.ActionRequired },
+		func(c *Config) string { return labelName(c.Replies.ActionRequired) }},
+	{"replies.waiting_label", "", `"Postroom/Waiting"`, func(c *Config) any { return &c.Replies.Waiting },
+		func(c *Config) string { return labelName(c.Replies.Waiting) }},
+
 	{"schedules.history_sync", "", `"1m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
 	{"schedules.labels_sync", "", `"1h"`, func(c *Config) any { return &c.Schedules.LabelsSync },
