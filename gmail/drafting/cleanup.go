@@ -118,8 +118,8 @@ type CheckWork struct {
 	AccountID string `json:"account_id,omitempty"`
 }
 
-// NewCheckJob makes the job that looks whether a person has sent or deleted a draft of an account, or of all accounts if
-// the id is empty, or has answered without it. Not every such change is reported: a draft may be gone before it was
+// NewCheckJob makes the job that looks whether a person has sent or deleted a draft of an account, or of all accounts
+// if the id is empty, or has answered without it. Not every such change is reported: a draft may be gone before it was
 // stored here. Schedule it once an hour. The key allows one unfinished job for each account.
 func NewCheckJob(accountID string) queue.NewJob {
 	return JobCheck.New(CheckWork{accountID}, &queue.Options{

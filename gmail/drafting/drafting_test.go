@@ -398,7 +398,8 @@ func TestForget(t *testing.T) {
 }
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
-	_, err := drafting.New(drafting.Config{MaxThread: -1, Labels: drafting.Labels{Done: "x", Rework: "X", Outbox: "inbox"}})
+	names := drafting.Labels{Done: "x", Rework: "X", Outbox: "inbox"}
+	_, err := drafting.New(drafting.Config{MaxThread: -1, Labels: names})
 	for _, what := range []string{"Config.Store", "Config.Queue", "Config.Replies", "Config.Drafts", "Config.Clients",
 		"Config.Writer", "MaxThread is -1", `rework and done are both "x"`, "outbox: label name"} {
 		require.ErrorContains(t, err, what)

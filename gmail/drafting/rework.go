@@ -42,8 +42,9 @@ func (w *work) wish(m *mime.Message) (Request, error) {
 // maxChanges is how often a draft is read anew, in one attempt, that a person is at work on.
 const maxChanges = 3
 
-// overwrite puts the text of this turn into a draft that is there, and ends with done. A draft that a person has touched
-// is left as it is, unless the person has asked for a rework. ask makes the request for the Writer of what was read.
+// overwrite puts the text of this turn into a draft that is there, and ends with done. A draft that a person has
+// touched is left as it is, unless the person has asked for a rework. ask makes the request for the Writer of what was
+// read.
 func (w *work) overwrite(ctx context.Context, ask func(m *mime.Message) (Request, error),
 	done func(context.Context) error) error {
 	read, m, err := w.readDraft(ctx)
