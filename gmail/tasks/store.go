@@ -116,8 +116,8 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Task, error) {
 	return list, nil
 }
 
-// Close marks a task as done by the person, who is named for those who look later. It reports whether the task was open;
-// one that is closed stays as it was. A missing task is [postroom.ErrNotFound].
+// Close marks a task as done by the person, who is named for those who look later. It reports whether the task was
+// open; one that is closed stays as it was. A missing task is [postroom.ErrNotFound].
 func (s *Store) Close(ctx context.Context, id, by string) (closed bool, err error) {
 	return s.change(ctx, "close", id, sqlClose, dbtime.Of(s.now()), by)
 }

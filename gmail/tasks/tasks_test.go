@@ -2,7 +2,7 @@ package tasks_test
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +53,8 @@ func carryOut(t *testing.T, db queue.DB, s *tasks.Store, a postroom.Action, undo
 func TestAnActionMakesOneTask(t *testing.T) {
 	onBoth(t, func(t *testing.T, db queue.DB, s *tasks.Store) {
 		due := noon.Add(48 * time.Hour)
-		a := action("1", postroom.Parameters{"title": "Pay\x00 the bill", "due": due.Format(time.RFC3339), "notes": "by card"})
+		a := action("1", postroom.Parameters{"title": "Pay\x00 the bill", "due": due.Format(time.RFC3339),
+			"notes": "by card"})
 		carryOut(t, db, s, a, false)
 		carryOut(t, db, s, a, false)
 
@@ -107,7 +108,7 @@ func TestATaskIsClosedOnce(t *testing.T) {
 func TestTasksAreListedByPages(t *testing.T) {
 	onBoth(t, func(t *testing.T, db queue.DB, s *tasks.Store) {
 		for i := range 7 {
-			carryOut(t, db, s, action(fmt.Sprint(i), postroom.Parameters{"title": "a task"}), false)
+			carryOut(t, db, s, action(strconv.Itoa(i), postroom.Parameters{"title": "a task"}), false)
 		}
 		_, err := s.Close(t.Context(), "3", "ada")
 		require.NoError(t, err)

@@ -43,8 +43,9 @@ func (a tasksAPI) list(r *http.Request, in taskQuery) (v view.Tasks, err error) 
 	if err != nil {
 		return v, err
 	}
+	account = cmp.Or(webapi.CallerOf(r).AccountID, account)
 	return view.NewTasks(r.Context(), a.app,
-		tasks.Filter{AccountID: cmp.Or(webapi.CallerOf(r).AccountID, account), OpenOnly: !in.All, Before: in.Before, Limit: onPage})
+		tasks.Filter{AccountID: account, OpenOnly: !in.All, Before: in.Before, Limit: onPage})
 }
 
 func (a tasksAPI) show(r *http.Request, _ webapi.None) (view.Task, error) {

@@ -14,8 +14,8 @@ import (
 // would read the whole mailbox otherwise.
 const mostSearched = 2
 
-// SearchMail fills a page of a search: a page of the store may be short although there is more. If little matches, it is
-// short as well, or empty, and ReadTo says how far back the search has come.
+// SearchMail fills a page of a search: a page of the store may be short although there is more. If little matches, it
+// is short as well, or empty, and ReadTo says how far back the search has come.
 func (h *App) SearchMail(ctx context.Context, accountID string, s mailindex.Search) (mailindex.Page, error) {
 	page, err := h.Mail.Search(ctx, accountID, s)
 	if errors.Is(err, mailindex.ErrSearchCursor) {

@@ -79,7 +79,8 @@ func rootCommand(args []string) *cobra.Command {
 	root.AddCommand(demoCommand(), runCommand(), pageCommand(), actionsCommand(), approvals.New(), undocmd.New(),
 		stopCommand(), resumeCommand(), digestCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(),
 		instructions.New(),
-		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(), taskscmd.New(), rulescmd.New(),
+		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(),
+		taskscmd.New(), rulescmd.New(),
 		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(),
 		openAPICommand(), tokenscmd.New(),
 		manCommand())

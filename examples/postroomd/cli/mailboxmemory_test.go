@@ -75,14 +75,15 @@ func manyMailboxes(t *testing.T, mailboxes, rules int) (where []string) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, h.Close())
-	text := "rules:\n"
+	var text strings.Builder
+	text.WriteString("rules:\n")
 	for i := range rules {
 		condition := []string{"subject_contains, value: 'offer %d for'", "sender_email, value: p%d@shop.example",
 			"subject_regex, value: 'order #?%d'", "body_contains, value: 'contract no. %d'"}[i%4]
-		text += fmt.Sprintf("- {name: r%d, condition: {type: "+condition+"}, action: archive}\n", i, i)
+		fmt.Fprintf(&text, "- {name: r%d, condition: {type: "+condition+"}, action: archive}\n", i, i)
 	}
 	file := filepath.Join(t.TempDir(), "rules.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	where = []string{"--data", dir}
 	for _, set := range []string{"gmail.endpoint=" + server.URL(), "gmail.auth_server=" + server.URL(),
 		"gmail.client_id=me", "gmail.tokens=file", "gmail.passphrase=" + inEnv(t, passphrase), "gmail.units_per_minute=0",

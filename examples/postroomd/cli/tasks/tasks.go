@@ -22,10 +22,11 @@ func New() *cobra.Command {
 			closed, err := h.Tasks.Close(ctx, id, app.CurrentUser())
 			return either(closed, "closed", "it is closed already"), err
 		}),
-		change("reopen ID", "Say that a task is not done yet", func(ctx context.Context, h *app.App, id string) (string, error) {
-			reopened, err := h.Tasks.Reopen(ctx, id)
-			return either(reopened, "reopened", "it is open already"), err
-		}))
+		change("reopen ID", "Say that a task is not done yet",
+			func(ctx context.Context, h *app.App, id string) (string, error) {
+				reopened, err := h.Tasks.Reopen(ctx, id)
+				return either(reopened, "reopened", "it is open already"), err
+			}))
 	cmd.Long = "See what is to be done about mail, and say what is done. The action create_task of rules and models makes tasks; undoing it\n" +
 		"removes one."
 	return cmd
