@@ -82,8 +82,8 @@ const applyBatch = 100
 // evaluated as of now. Apply records nothing about messages that no rule matches, and omits actions that would change
 // nothing, and those that would reverse what a person has done; see [ApplyConfig].People.
 //
-// It reads the rules of an account at its first message, and writes 100 messages at a time, each in a transaction of its
-// own. If it fails in between, Applied counts what was done.
+// It reads the rules of an account at its first message, and writes 100 messages at a time, each in a transaction of
+// its own. If it fails in between, Applied counts what was done.
 func Apply(ctx context.Context, cfg ApplyConfig) (Applied, error) {
 	done := Applied{Actions: map[string]int{}, Rules: map[string]int{}}
 	if err := cfg.validate(); err != nil {
