@@ -191,7 +191,7 @@ func TestOneThingIsDoneToASearch(t *testing.T) {
 		require.Len(w, w.search("in:inbox").Messages, 2)
 		p = call[preview](w, "POST", "/mail/act/preview", search+"}", http.StatusOK)
 		require.Zero(w, p.Count)
-		require.Contains(w, p.LeftAlone[0].Why, "undone it")
+		require.Contains(w, p.LeftAlone[0].Why, "undone")
 		require.Equal(w, 2, call[preview](w, "POST", "/mail/act/preview", search+`, "again": true}`, http.StatusOK).Count)
 	})
 }

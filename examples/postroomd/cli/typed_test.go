@@ -86,7 +86,7 @@ func TestListingsHaveOneBound(t *testing.T) {
 				r.stderr, cmd.CommandPath())
 		}
 	})
-	require.Equal(t, 8, listings)
+	require.Equal(t, 9, listings)
 }
 
 func TestAMistypedFlagIsNamed(t *testing.T) {

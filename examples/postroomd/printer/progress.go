@@ -57,7 +57,8 @@ func (p *Progress) Start(name string, total int) *Bar {
 			limit = -1
 		}
 		b.bar = progressbar.NewOptions(limit, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(name),
-			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond))
+			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond),
+			progressbar.OptionSetSpinnerChangeInterval(0)) // else a goroutine of the library reads the bar without its lock
 	}
 	return b
 }

@@ -65,7 +65,8 @@ func (w *world) things() *strings.Replacer {
 	}))
 	return strings.NewReplacer("{session}", session.ID,
 		"/waiting/{id}", "/waiting/"+w.waiting(safety.Filter{})[0].Action.ID,
-		"/actions/{id}", "/actions/"+action.ID, "/tasks/{id}", "/tasks/"+action.ID, "/mailboxes/{id}", "/mailboxes/"+account.ID,
+		"/actions/{id}", "/actions/"+action.ID, "/tasks/{id}", "/tasks/"+action.ID,
+		"/mailboxes/{id}", "/mailboxes/"+account.ID,
 		"/labels/{mailbox}/{id}", "/labels/"+sample.Owner+"/x", "/instructions/{id}", "/instructions/x",
 		"/rules/{id}", "/rules/"+own.ID,
 		"{mailbox}/{id}", strings.TrimPrefix(w.pathOf(action), "mail/"), "{number}", versions.find(w.T, `version=(\d+)"`), "{$}", "")
