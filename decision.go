@@ -36,6 +36,16 @@ func (m SafeMode) Valid() bool {
 	return m == SafeDefault || m == SafeAlwaysSafe || m == SafeDangerousOverride
 }
 
+// A ReplyNeed says whether a message needs an answer of the person. The zero value says that it needs none, or that
+// this is not known.
+type ReplyNeed string
+
+// The needs for an answer.
+const (
+	ReplyNeeded  ReplyNeed = "needs_response"
+	ReplyWaiting ReplyNeed = "waiting" // the person waits for somebody else
+)
+
 // A Decision is the action that a [Decider] proposes for one message, with its reasons.
 type Decision struct {
 	Action     ActionType
@@ -64,6 +74,10 @@ type Decision struct {
 	// the rule's, for the record: the safety gate uses the stored rule's; the zero value means default
 	SafeMode SafeMode
 	Model    string // provider::model, when Source is llm
+
+	// Reply is whether the message needs an answer of the person, if the decider was asked that as well. It changes no
+	// action, and is not stored with the decision.
+	Reply ReplyNeed
 
 	// Key makes recording the decision idempotent: of several decisions with the same message and key, the ledger keeps
 	// the first. The decision made when the message arrived has the empty key. Every further decision about the message

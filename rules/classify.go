@@ -83,7 +83,21 @@ func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	if c.cfg.DryRun != nil {
 		return c.cfg.DryRun(ctx, msg, record)
 	}
-	return w.Complete(ctx, record)
+	return w.Complete(ctx, c.reporting(msg, decisions, record))
+}
+
+// reporting adds the call of OnFallback to the function that records the decisions about a message.
+func (c *classifier) reporting(msg *postroom.Message, decisions []postroom.Decision,
+	record func(ctx context.Context, tx queue.Tx) error) func(ctx context.Context, tx queue.Tx) error {
+	if c.cfg.OnFallback == nil || len(decisions) == 0 || decisions[0].Source != postroom.SourceModel {
+		return record
+	}
+	return func(ctx context.Context, tx queue.Tx) error {
+		if err := record(ctx, tx); err != nil {
+			return err
+		}
+		return c.cfg.OnFallback(ctx, tx, msg, decisions[0])
+	}
 }
 
 // prepare returns the function that records the decisions about a message.

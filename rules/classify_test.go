@@ -331,3 +331,35 @@ func TestWhatHasPassedIsAFailedDecision(t *testing.T) {
 	require.Len(t, c.ledger.recorded, 1)
 	require.True(t, c.ledger.recorded[0].NeedsApproval, "what a model got wrong a person looks at")
 }
+
+// What the host does about a decision of the fallback stands and falls with its record.
+func TestHostHearsOfTheFallbackInTheTransaction(t *testing.T) {
+	c := newClassification(t)
+	c.cfg.Fallback = always(postroom.Decision{Action: postroom.Archive, Confidence: 1, Rationale: "Read",
+		Reply: postroom.ReplyNeeded})
+	var heard []postroom.ReplyNeed
+	fault := errors.New("not now")
+	c.cfg.OnFallback = func(_ context.Context, _ queue.Tx, msg *postroom.Message, d postroom.Decision) error {
+		heard = append(heard, d.Reply)
+		require.Equal(t, "m1", msg.ID)
+		if len(heard) == 1 {
+			return fault
+		}
+		return nil
+	}
+	c.run()
+	require.Equal(t, []postroom.ReplyNeed{postroom.ReplyNeeded, postroom.ReplyNeeded}, heard)
+	var rows int
+	require.NoError(t, c.db.Reader().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM test_ledger`).Scan(&rows))
+	require.Equal(t, 1, rows)
+}
+
+func TestHostHearsNothingOfARule(t *testing.T) {
+	c := newClassification(t)
+	c.cfg.Rules = byRule(postroom.Archive, nil)
+	c.cfg.OnFallback = func(context.Context, queue.Tx, *postroom.Message, postroom.Decision) error {
+		return errors.New("heard")
+	}
+	c.run()
+	require.Len(t, c.ledger.recorded, 1)
+}

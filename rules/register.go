@@ -29,6 +29,11 @@ type Config struct {
 	// made: waiting for Fallback makes no message older. An older one is recorded with action none. Default 0: any age.
 	FallbackAge time.Duration
 
+	// OnFallback is called with the decision of Fallback about a message that [JobClassify] decides about, in the
+	// transaction that records it; an error rolls that back. Labels are named in the decision as Fallback names them.
+	// Default nil: no call.
+	OnFallback func(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) error
+
 	// Kinds are the actions that decisions may have. A decision with another, or with parameters that do not fit, is
 	// recorded as none, with a request for approval. Default nil: those that package gmail carries out.
 	Kinds *postroom.Kinds

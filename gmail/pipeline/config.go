@@ -48,6 +48,9 @@ type Config struct {
 	Model func(p *Pipeline) (postroom.Decider, error)
 	// ModelAge is how old a message may be that Model is asked about, by when Gmail received it. Default 0: any age.
 	ModelAge time.Duration
+	// OnModel is called with each decision of Model about a new message, in the transaction that records it; an error
+	// rolls that back. It is not called in a dry run. Default nil: no call.
+	OnModel func(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) error
 	// Notify returns the jobs that notify people of a request for approval, or of its answer, such as webhook.Jobs and
 	// discord.Jobs. Register their handlers in Handlers. Default nil: people list the requests.
 	Notify []func(request safety.Approval) []queue.NewJob

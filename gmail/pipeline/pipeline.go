@@ -221,7 +221,7 @@ func (p *Pipeline) Register(d *queue.Dispatcher) error {
 		}
 	}
 	classify := rules.Config{Messages: p.Mail, Labels: p.Mail, Ledger: p.Ledger, Rules: gatedEngine{p.Engine, p.gate},
-		Fallback: model, FallbackAge: p.cfg.ModelAge, Kinds: p.cfg.Kinds}
+		Fallback: model, FallbackAge: p.cfg.ModelAge, OnFallback: p.cfg.OnModel, Kinds: p.cfg.Kinds}
 	if p.cfg.Safety.DryRun {
 		classify.Ledger, classify.DryRun = triedLedger{p.Ledger}, p.try
 	}

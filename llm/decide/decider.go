@@ -45,6 +45,11 @@ type Config struct {
 	// Templates are the decisions that are taken again for mail of the same template. Default nil: the model is asked
 	// about each.
 	Templates *Templates
+	// AsksReply reports whether the model is also asked, in the call in which it decides, whether the message needs an
+	// answer: [postroom.Decision].Reply. It is not called for mail that needs none by its form: what lists, programs,
+	// calendars and addresses that nobody reads have sent, and what the person has sent. Nor is it called in another
+	// asking. An answer below EscalateBelow does not count. Default nil: the model is not asked.
+	AsksReply func(ctx context.Context, msg *postroom.Message) (bool, error)
 	// Turns keep one stranger from spending the budget of a day. Default nil: who asks first is answered first.
 	Turns *Turns
 }
@@ -107,14 +112,17 @@ func New(cfg Config) (*Decider, error) {
 // After that, and if the model refuses or cannot read the message, the decision is none, and says so. The escalation
 // model is asked when the first is not sure. After a rejection ([postroom.WithRejection]) the model is told what the
 // person has rejected and why; then, and in another asking ([postroom.WithAsking]), no earlier decision is taken again.
-// The error is that of Guidance, or the [llm.HandlerError] of the client's error.
+// The error is that of Guidance or AsksReply, or the [llm.HandlerError] of the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	g, err := d.guidance(ctx, msg)
 	if err != nil {
 		return postroom.Decision{}, err
 	}
 	body := bodytext.From(ctx).Body(msg)
-	p := buildPrompt(msg, body, g, d.offered)
+	p, err := d.prompt(ctx, msg, body, g)
+	if err != nil {
+		return postroom.Decision{}, err
+	}
 	rejection, again := postroom.RejectionFrom(ctx)
 	if again {
 		p.reject(rejection)
@@ -138,7 +146,7 @@ func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.M
 	if err != nil {
 		return postroom.Decision{}, false, err
 	}
-	tools := []llm.Tool{decisionTool(p.actions())}
+	tools := []llm.Tool{decisionTool(p.actions(), p.reply)}
 	var resp *llm.Response
 	var fault error
 	for range tries {
@@ -193,13 +201,13 @@ func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidan
 	return g, nil
 }
 
-// Prompt returns the prompt for the message now. It calls no model. The error is that of Guidance.
+// Prompt returns the prompt for the message now. It calls no model. The error is that of Guidance or AsksReply.
 func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, error) {
 	g, err := d.guidance(ctx, msg)
 	if err != nil {
 		return nil, err
 	}
-	return buildPrompt(msg, bodytext.From(ctx).Body(msg), g, d.offered), nil
+	return d.prompt(ctx, msg, bodytext.From(ctx).Body(msg), g)
 }
 
 // unanswerable returns a decision for a failure that the message causes: it would recur.
@@ -244,6 +252,9 @@ func (d *Decider) read(resp *llm.Response, g Guidance, p *Prompt) (Answer, error
 		return answer, fmt.Errorf("%w: the one in it stands in the mail as well; write your own", ErrAmbiguous)
 	}
 	decision := &answer.Decision
+	if !p.reply || decision.Confidence < d.cfg.EscalateBelow {
+		decision.Reply = ""
+	}
 	if actions := p.actions(); !slices.Contains(actions, decision.Action) {
 		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision,
 			decision.Action, actions)

@@ -59,6 +59,7 @@ type answerJSON struct {
 		InverseAction     postroom.ActionType `json:"inverse_action"`
 		InverseParameters postroom.Parameters `json:"inverse_parameters"`
 	} `json:"undo_hint"`
+	Reply replyJSON `json:"reply"`
 }
 
 // Parse parses a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no tool,
@@ -107,7 +108,7 @@ func (p *answerJSON) answer(model string, kinds *postroom.Kinds) (Answer, error)
 		Decision: postroom.Decision{
 			Action: p.Decision.Action, Parameters: p.Decision.Parameters, Confidence: *p.Decision.Confidence,
 			NeedsApproval: p.Decision.NeedsApproval, Rationale: p.Decision.Rationale, Explanations: p.Explanations,
-			Source: postroom.SourceModel, Model: model,
+			Source: postroom.SourceModel, Model: model, Reply: postroom.ReplyNeed(p.Reply),
 		},
 		UndoHint: postroom.UndoHint{InverseAction: hint.InverseAction, InverseParameters: hint.InverseParameters},
 	}

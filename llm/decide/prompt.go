@@ -61,6 +61,7 @@ type Prompt struct {
 	// offered are the actions that the model may choose from.
 	offered []postroom.Kind
 	mark    string // random, and without a meaning but where the mail ends
+	reply   bool   // the model also says whether the mail needs an answer
 	hides   bool   // the mail holds text that its reader does not see
 }
 
@@ -79,7 +80,7 @@ func (p *Prompt) mail() string {
 
 // A Layer is a part of a prompt: the system message, or a section of the user message after it.
 type Layer struct {
-	Name string // SYSTEM, DIRECTIONS, LLM RULE, MESSAGE CONTEXT, AVAILABLE LABELS or TASK
+	Name string // SYSTEM, DIRECTIONS, LLM RULE, MESSAGE CONTEXT, AVAILABLE LABELS, REPLY or TASK
 	Text string
 }
 

@@ -14,8 +14,8 @@ import (
 const RecordDecision = "record_decision"
 
 // decisionTool returns the tool with the actions that the model may choose from. The message is not among its
-// arguments: the model does not choose which one it decides about.
-func decisionTool(actions []postroom.ActionType) llm.Tool {
+// arguments: the model does not choose which one it decides about. With reply it takes one more, which is optional.
+func decisionTool(actions []postroom.ActionType, reply bool) llm.Tool {
 	unit := object{"type": "number", "minimum": 0, "maximum": 1}
 	text := object{"type": "string"}
 	texts := object{"type": "array", "items": text}
@@ -27,7 +27,7 @@ func decisionTool(actions []postroom.ActionType) llm.Tool {
 		"confidence": unit,
 		"why_not":    described("Why this action was not taken.", text),
 	})
-	schema := structure(object{
+	properties := object{
 		"decision": structure(object{
 			"action":         action,
 			"parameters":     described(`The action's arguments, such as {"label": "Receipts"}; {} when it has none.`, free),
@@ -44,7 +44,12 @@ func decisionTool(actions []postroom.ActionType) llm.Tool {
 			"inverse_action":     described("What would take the action back; none when nothing can.", action),
 			"inverse_parameters": free,
 		}),
-	})
+	}
+	schema := structure(properties)
+	if reply { // after the required ones are listed
+		properties["reply"] = described("Whether the person has to answer the message; none when that is not sure.",
+			object{"type": "string", "enum": []postroom.ReplyNeed{postroom.ReplyNeeded, postroom.ReplyWaiting, replyNone}})
+	}
 	encoded, err := json.Marshal(schema)
 	if err != nil {
 		panic(fmt.Sprintf("llm/decide: the tool's schema is made of plain values: %v", err))
