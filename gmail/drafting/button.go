@@ -150,7 +150,7 @@ func (t threadKey) release(ctx context.Context, tx queue.Tx, historyID uint64, l
 
 // Forget deletes what this package keeps of an account.
 func Forget(ctx context.Context, tx queue.Tx, accountID string) error {
-	for _, statement := range []string{sqlForgetButtons, sqlForgetTexts} {
+	for _, statement := range []string{sqlForgetButtons, sqlForgetTexts, sqlForgetDays} {
 		if _, err := dbquery.Exec(ctx, tx, statement, accountID); err != nil {
 			return fmt.Errorf("drafting: forget account %s: %w", accountID, err)
 		}

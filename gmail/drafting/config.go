@@ -23,7 +23,7 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables of this package, reply_buttons and reply_texts, or brings them up to date. Call it at
+// Migrate creates the tables of this package, reply_buttons, reply_texts and reply_days, or brings them up to date. Call it at
 // every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	err := fields.Required("drafting: Migrate: db", db, "a database opened with queue/sqlite or queue/postgres")
@@ -103,6 +103,9 @@ type Config struct {
 	Marker string
 	// MaxThread is the number of messages of a thread that the Writer gets. Default 20; at least 1.
 	MaxThread int
+	// PerDay is how many drafts [Service.Needed] begins at most in a mailbox on a day (UTC). What a person asks for is not
+	// counted. Default 20; at least 1.
+	PerDay int
 	// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox; *safety.Ledger has such a method.
 	// Jobs wait then. Default nil: they never wait.
 	Held func(ctx context.Context) error
@@ -114,6 +117,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Labels = c.Labels.withDefaults()
 	c.Marker = cmp.Or(strings.TrimSpace(c.Marker), "---")
 	c.MaxThread = cmp.Or(c.MaxThread, 20)
+	c.PerDay = cmp.Or(c.PerDay, 20)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	faults := []error{
 		fields.Required("drafting: Config.Store", c.Store, "the store of mail, made by mailstore.New"),
@@ -127,6 +131,10 @@ func (c Config) withDefaults() (Config, error) {
 	if c.MaxThread < 1 {
 		faults = append(faults, fmt.Errorf("drafting: Config.MaxThread is %d; it must be at least 1, or 0 for the default",
 			c.MaxThread))
+	}
+	if c.PerDay < 1 {
+		faults = append(faults, fmt.Errorf("drafting: Config.PerDay is %d; it must be at least 1, or 0 for the default",
+			c.PerDay))
 	}
 	return c, errors.Join(faults...)
 }

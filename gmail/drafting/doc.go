@@ -5,12 +5,14 @@
 //	Labels    are the names of the labels
 //
 // [New] makes a [Service]. [Service.Register] registers its handlers. A host passes [Service.LabelsChanged] and
-// [Service.Deleted] to package gmail, calls [Service.Arrived] for each new message, and enqueues [NewCheckJob] now and
-// then. Package replies keeps the states, package outbox makes and updates the drafts.
+// [Service.Deleted] to package gmail, calls [Service.Arrived] for each new message, [Service.Needed] for one that seems
+// to need an answer, and enqueues [NewCheckJob] now and then. Package replies keeps the states, package outbox makes and
+// updates the drafts.
 //
 // # The labels
 //
 //	Needs Response    asks for a draft (manual_draft); taken off before the draft is made, it skips the need
+//	                  put on by this package where [Service.Needed] begins no more drafts on a day
 //	Outbox            put on by this package: a draft lies ready
 //	Rework            asks for another text (rework); taken off before that is made, it withdraws the wish
 //	Done              archives the thread and clears the labels (cleanup)

@@ -96,6 +96,11 @@ func (l *labelling) show(ctx context.Context) error {
 		return err
 	}
 	on := l.shownOn(&r)
+	if l.work.Add == needsResponse {
+		if err := l.attempt.Write(ctx, l.pressOurs); err != nil {
+			return err
+		}
+	}
 	for _, m := range l.messages {
 		change := postroom.LabelChange{Remove: l.remove(m, keep)}
 		if m == on && add != "" && !m.HasLabel(add) {
