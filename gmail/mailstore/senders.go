@@ -31,22 +31,25 @@ func senderKeyColumn(email string) sql.NullString {
 // Only stored messages are known: while a backfill lists the older mail, its senders are yet to be seen. Package
 // senders asks Gmail about them.
 func (s *Store) SenderSeen(ctx context.Context, msg *postroom.Message) (bool, error) {
+	n, err := s.CountEarlier(ctx, msg, 1)
+	return n > 0, err
+}
+
+// CountEarlier counts the messages of the sender of msg that the account has received before msg, up to most of them,
+// under the rules of SenderSeen.
+func (s *Store) CountEarlier(ctx context.Context, msg *postroom.Message, most int) (n int, err error) {
 	if msg == nil {
-		return false, errors.New("gmail: SenderSeen: the message is nil; give the message whose sender is meant")
+		return 0, errors.New("gmail: messages of a sender: the message is nil; give the message whose sender is meant")
 	}
 	sender := mailname.Address(dbvalue.Clean(msg.From.Email))
 	if sender == "" || isInserted(sender) {
-		return false, nil
+		return 0, nil
 	}
 	at := msg.ReceivedAt
 	if at.IsZero() {
 		at = time.Now()
 	}
-	var id string
-	err := maildb.Get(ctx, s.db.Reader(), &id, "messages from "+sender, sqlSenderSeen, msg.AccountID, sender,
-		dbtime.Of(at), msg.ID)
-	if errors.Is(err, postroom.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	err = maildb.Get(ctx, s.db.Reader(), &n, "messages from "+sender, sqlCountEarlier, msg.AccountID, sender,
+		dbtime.Of(at), msg.ID, most)
+	return n, err
 }

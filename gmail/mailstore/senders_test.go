@@ -59,6 +59,21 @@ func TestSenderSeen(t *testing.T) {
 }
 
 // An address of any length and content is stored, and found.
+func TestCountEarlierUpToABound(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		for i := range 5 {
+			m := fullMessage(accountID)
+			m.ProviderID, m.From.Email, m.ReceivedAt = rand.Text(), "zoe@example.org", day.Add(time.Duration(i)*time.Hour)
+			save(t, s, m)
+			for _, most := range []int{1, 3, 10} {
+				n, err := s.CountEarlier(t.Context(), m, most)
+				require.NoError(t, err)
+				require.Equal(t, min(i, most), n)
+			}
+		}
+	})
+}
+
 func TestSenderSeenOfALongAddress(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *Store, accountID string) {
 		noise := make([]byte, 8<<10) // what does not compress does not fit into an index of PostgreSQL
@@ -86,7 +101,7 @@ func TestSenderSeenUsesItsIndex(t *testing.T) {
 		ID, Parent, Notused int
 		Detail              string
 	}
-	require.NoError(t, dbquery.Select(t.Context(), w.db.Reader(), &plan, "EXPLAIN QUERY PLAN "+sqlSenderSeen, w.account,
-		"a@example.org", "2026", "x"))
+	require.NoError(t, dbquery.Select(t.Context(), w.db.Reader(), &plan, "EXPLAIN QUERY PLAN "+sqlCountEarlier, w.account,
+		"a@example.org", "2026", "x", 1))
 	require.Contains(t, fmt.Sprint(plan), "messages_sender (account_id=? AND <expr>=? AND <expr><?)")
 }

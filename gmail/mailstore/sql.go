@@ -206,13 +206,16 @@ FROM messages
 WHERE CASE WHEN account_id = $1 AND deleted_at IS NULL THEN 1 ELSE 0 END = 1 AND id IN `
 
 	// The index messages_sender covers the columns compared.
-	sqlSenderSeen = `
-SELECT id
-FROM messages
-WHERE account_id = $1 AND SUBSTR(COALESCE(from_key, LOWER(from_email)), 1, 320) = SUBSTR(CAST($2 AS TEXT), 1, 320)
-  AND COALESCE(from_key, LOWER(from_email)) = $2
-  AND COALESCE(received_at, created_at) <= $3 AND (COALESCE(received_at, created_at) < $3 OR id < $4)
-LIMIT 1`
+	sqlCountEarlier = `
+SELECT COUNT(*)
+FROM (
+  SELECT id
+  FROM messages
+  WHERE account_id = $1 AND SUBSTR(COALESCE(from_key, LOWER(from_email)), 1, 320) = SUBSTR(CAST($2 AS TEXT), 1, 320)
+    AND COALESCE(from_key, LOWER(from_email)) = $2
+    AND COALESCE(received_at, created_at) <= $3 AND (COALESCE(received_at, created_at) < $3 OR id < $4)
+  LIMIT $5
+) AS earlier`
 
 	sqlCountMessages = `SELECT COUNT(*) FROM messages WHERE account_id = $1 AND deleted_at IS NULL`
 

@@ -42,7 +42,8 @@ func (h *App) openDrafting() (err error) {
 		return err
 	}
 	h.Drafting, err = drafting.New(drafting.Config{Store: h.Mail, Queue: h.Queue, Replies: h.Replies, Drafts: made,
-		Clients: h.Clients, Writer: writer{composer}, Labels: h.draftingLabels(), Held: h.Ledger.Held, Logger: h.Log})
+		Clients: h.Clients, Writer: writer{composer}, Labels: h.draftingLabels(),
+		PerDay: h.Env.Config.Replies.PerDay, Held: h.Ledger.Held, Logger: h.Log})
 	return err
 }
 

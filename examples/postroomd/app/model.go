@@ -63,6 +63,9 @@ func (m *Models) NewDecider() (_ *decide.Decider, err error) {
 	if cfg.Client, err = m.modelClient(&m.env.Config.LLM.Model); err != nil {
 		return nil, err
 	}
+	if c := &m.env.Config; c.Replies.Enabled && c.Replies.Triage && !c.Safety.DryRun {
+		cfg.AsksReply = m.asksReply
+	}
 	if m.env.Config.Better.Enabled() {
 		if cfg.Escalation, err = m.modelClient(&m.env.Config.Better); err != nil {
 			return nil, err

@@ -49,6 +49,9 @@ func (h *App) pipelineConfig(ctx context.Context) (pipeline.Config, error) {
 		Handlers: h.handlers,
 	}
 	cfg.Arrived, cfg.Labels = h.follow(&cfg.Gmail)
+	if h.triage() {
+		cfg.OnModel = h.answerNeeded
+	}
 	if h.Env.Demo {
 		// A demo may be killed many times, which is not the fault of its current job.
 		cfg.Queue.Budget.Crashes = 1000

@@ -111,6 +111,8 @@ type Outbound struct {
 type Replies struct {
 	Enabled bool
 	About   string
+	Triage  bool // the model also says what mail needs an answer
+	PerDay  int  // drafts for such mail in a mailbox
 	// The names of labels.
 	NeedsResponse, Outbox, Rework, Done, ActionRequired, Waiting string
 }
@@ -223,7 +225,7 @@ func Default() Config {
 		Telemetry: Telemetry{ExportTraces: true, ExportMetrics: true},
 		Gmail:     Gmail{UnitsPerMinute: 6000, SpamAndTrash: true, OldMail: LeaveOldMail, SnoozeLabel: "Postroom/Snoozed"},
 		Outbound:  Outbound{MaxRecipients: 10, RecipientsDay: 50, ReplyInterval: 72 * time.Hour},
-		Replies: Replies{NeedsResponse: "Postroom/Needs Response", Outbox: "Postroom/Outbox", Rework: "Postroom/Rework",
+		Replies: Replies{PerDay: 20, NeedsResponse: "Postroom/Needs Response", Outbox: "Postroom/Outbox", Rework: "Postroom/Rework",
 			Done: "Postroom/Done", ActionRequired: "Postroom/Action Required", Waiting: "Postroom/Waiting"},
 		Policy: Policy{
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},

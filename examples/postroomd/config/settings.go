@@ -141,6 +141,15 @@ var lastSettings = []setting{
 			return ""
 		}},
 	{"replies.about", "", `"I am Ada, and brief."`, func(c *Config) any { return &c.Replies.About }, nil},
+	{"replies.triage", "", "true", func(c *Config) any { return &c.Replies.Triage },
+		func(c *Config) string {
+			if c.Replies.Triage && !c.Replies.Enabled {
+				return "false, or true beside replies.enabled = true"
+			}
+			return ""
+		}},
+	{"replies.per_day", "", "20", func(c *Config) any { return &c.Replies.PerDay },
+		func(c *Config) string { return within(c.Replies.PerDay, 1, 1000) }},
 	{"replies.needs_response_label", "", `"Postroom/Needs Response"`, func(c *Config) any { return &c.Replies.NeedsResponse },
 		func(c *Config) string { return labelName(c.Replies.NeedsResponse) }},
 	{"replies.outbox_label", "", `"Postroom/Outbox"`, func(c *Config) any { return &c.Replies.Outbox },
