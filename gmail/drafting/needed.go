@@ -79,8 +79,8 @@ func (s *Service) tooMany(ctx context.Context, tx queue.Tx, msg *postroom.Messag
 		return fmt.Errorf("drafting: drafts of a day: %w", err)
 	}
 	if refused == 1 {
-		s.cfg.Logger.WarnContext(ctx, "no more drafts are begun in the mailbox today; mail that needs an answer gets the label "+
-			s.cfg.Labels.NeedsResponse, "account", msg.AccountID, "drafts", s.cfg.PerDay, "day", day)
+		s.cfg.Logger.WarnContext(ctx, "no more drafts are begun in the mailbox today; mail that needs an answer gets the "+
+			"label "+s.cfg.Labels.NeedsResponse, "account", msg.AccountID, "drafts", s.cfg.PerDay, "day", day)
 	}
 	return s.enqueueLabels(ctx, tx, work, "message:"+msg.ProviderID)
 }

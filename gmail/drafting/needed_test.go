@@ -27,8 +27,8 @@ func (w *world) needed(m gmailtest.Message) {
 // apart delivers a letter that belongs to no other conversation.
 func (w *world) apart(subject string) gmailtest.Message {
 	w.t.Helper()
-	m, err := w.server.Deliver(w.t.Context(), []byte("From: Zoë <ann@example.com>\r\nTo: You <you@example.com>\r\nSubject: "+
-		subject+"\r\nMessage-ID: <"+subject+"@example.com>\r\n\r\nAt five?\r\n"))
+	m, err := w.server.Deliver(w.t.Context(), []byte("From: Zoë <ann@example.com>\r\n"+
+		"To: You <you@example.com>\r\nSubject: "+subject+"\r\nMessage-ID: <"+subject+"@example.com>\r\n\r\nAt five?\r\n"))
 	require.NoError(w.t, err)
 	w.sync()
 	return m

@@ -16,7 +16,8 @@ import (
 // automatic are signs of mail that nobody answers.
 var automatic = []string{"List-Id: <l.example.com>", "List-Unsubscribe: <https://example.com/u>", "Precedence: bulk",
 	"Auto-Submitted: auto-generated", "Auto-Submitted: auto-replied", "X-Autoreply: yes",
-	"Content-Type: multipart/report; report-type=delivery-status; boundary=b", "Content-Type: text/calendar; method=REQUEST",
+	"Content-Type: multipart/report; report-type=delivery-status; boundary=b",
+	"Content-Type: text/calendar; method=REQUEST",
 	"From: no-reply@example.com", "Reply-To: noreply@example.com"}
 
 // A letter that asks something has one draft; of fifty automatic mails that ask the same none has, and none costs a
