@@ -106,7 +106,7 @@ func (w *work) archive(ctx context.Context) error {
 		if err := t.release(ctx, tx, w.since, doneButton); err != nil {
 			return err
 		}
-		return w.moved(ctx, tx, w.attempt, &w.reply, w.since, outcome{state: replies.Archived})
+		return w.moved(ctx, tx, w.attempt.Job.ID, &w.reply, w.since, outcome{state: replies.Archived})
 	})
 }
 

@@ -43,5 +43,8 @@
 // changes. Recipients and files that the person has added stay. Both versions stay in the table reply_texts until the
 // reply has ended.
 //
-// No draft is deleted by this package, and none is sent.
+// A person may say elsewhere than in Gmail what is to be done: [Service.Rework] has the draft written again by an
+// instruction, and [Service.Discard] ends the need.
+//
+// No draft is sent by this package. One is deleted by Discard alone, and only if it is as this package has written it.
 package drafting

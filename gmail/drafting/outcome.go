@@ -24,12 +24,12 @@ func (w *work) complete(ctx context.Context, o outcome, report func(context.Cont
 		if err != nil || !changed {
 			return err
 		}
-		return w.moved(ctx, tx, w.attempt, &w.reply, w.since, o)
+		return w.moved(ctx, tx, w.attempt.Job.ID, &w.reply, w.since, o)
 	})
 }
 
-// moved follows a change of the state of a reply, in its transaction.
-func (s *Service) moved(ctx context.Context, tx queue.Tx, a *queue.Attempt, r *replies.Reply, since uint64,
+// moved follows a change of the state of a reply, in its transaction. The cause names the change.
+func (s *Service) moved(ctx context.Context, tx queue.Tx, cause string, r *replies.Reply, since uint64,
 	o outcome) error {
 	t := threadKey{r.AccountID, r.ThreadID}
 	if err := t.release(ctx, tx, since, needsResponse, reworkButton); err != nil {
@@ -46,7 +46,7 @@ func (s *Service) moved(ctx context.Context, tx queue.Tx, a *queue.Attempt, r *r
 		}
 	}
 	return s.enqueueLabels(ctx, tx, LabelsWork{AccountID: r.AccountID, ThreadID: r.ThreadID, Need: r.Need,
-		State: o.state, Add: o.add}, a.Job.ID)
+		State: o.state, Add: o.add}, cause)
 }
 
 // personWrites ends the need: a person has to write, and the label says so.

@@ -3,6 +3,7 @@ package drafting
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -30,13 +31,15 @@ func (w *work) rework(ctx context.Context) error {
 	})
 }
 
-// wish reads what the person wants of the draft, and keeps the person's version.
+// wish reads what the person wants of the draft: in the draft, and by a [Word].
 func (w *work) wish(m *mime.Message) (Request, error) {
+	asked := w.versions.asked(w.reply.Turn)
 	if made, ours := w.versions.made(hashOf(m)); ours {
-		return Request{Text: made.Body}, nil
+		return Request{Text: made.Body, Instruction: asked}, nil
 	}
 	e := readEdit(m, w.versions.last().Body, w.cfg.Marker)
-	return Request{Text: e.text, Instruction: e.instruction, Edited: e.changed}, nil
+	instruction := strings.TrimSpace(e.instruction + "\n" + asked)
+	return Request{Text: e.text, Instruction: instruction, Edited: e.changed}, nil
 }
 
 // maxChanges is how often a draft is read anew, in one attempt, that a person is at work on.

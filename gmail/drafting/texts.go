@@ -19,6 +19,8 @@ type Author string
 const (
 	ByWriter Author = "writer"
 	ByPerson Author = "person"
+	// ByRequest is of an instruction that a person has given elsewhere than in the draft; its Body is empty.
+	ByRequest Author = "request"
 )
 
 // A Text is a version of an answer.
@@ -109,6 +111,16 @@ func (v versions) made(draft string) (Text, bool) {
 		}
 	}
 	return Text{}, false
+}
+
+// asked returns the instruction of a [Word] for a turn; empty if there is none.
+func (v versions) asked(turn int64) string {
+	for _, t := range v {
+		if t.Turn == turn && t.Author == ByRequest {
+			return t.Instruction
+		}
+	}
+	return ""
 }
 
 // last returns the newest text of the writer; the zero Text if there is none.

@@ -35,6 +35,11 @@ func (s *Store) Rework(ctx context.Context, tx queue.Tx, accountID, threadID, ca
 	return s.outside(ctx, tx, accountID, threadID, cause, event{kind: EventRework})
 }
 
+// ReworkBy is Rework by the word of a person who is named, elsewhere than in Gmail.
+func (s *Store) ReworkBy(ctx context.Context, tx queue.Tx, accountID, threadID, cause, by string) (bool, error) {
+	return s.outside(ctx, tx, accountID, threadID, cause, event{kind: EventRework, reason: "by " + by})
+}
+
 // Withdrawn records that a person no longer wants the draft written again: the label Rework was taken off. The draft
 // stays as it is.
 func (s *Store) Withdrawn(ctx context.Context, tx queue.Tx, accountID, threadID, cause string) (bool, error) {

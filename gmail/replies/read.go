@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
 )
 
 type replyRow struct {
@@ -54,6 +55,19 @@ func (s *Store) Reply(ctx context.Context, accountID, threadID string) (Reply, e
 		return Reply{}, fmt.Errorf("replies: read thread %s: %w", threadID, err)
 	}
 	return row.reply(), nil
+}
+
+// Lock returns the reply of a thread, or [postroom.ErrNotFound], and keeps other transactions from changing it. A
+// transaction that gets an error must not be committed.
+func (s *Store) Lock(ctx context.Context, tx queue.Tx, accountID, threadID string) (Reply, error) {
+	r, err := lock(ctx, tx, accountID, threadID)
+	if err == nil && r.State == "" {
+		err = postroom.ErrNotFound
+	}
+	if err != nil {
+		return Reply{}, fmt.Errorf("replies: lock thread %s: %w", threadID, err)
+	}
+	return r, nil
 }
 
 // Current returns the reply that a job works for, and whether its turn is the present one and waits for its result. A

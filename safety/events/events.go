@@ -32,6 +32,9 @@ const (
 	// NotAsked reports that models have caused so many requests of a kind that people are not asked about more of it
 	// for the rest of the day.
 	NotAsked Kind = "not_asked"
+	// DraftRework and DraftDiscarded report what a person has said about the draft of an answer; Why names its thread.
+	DraftRework    Kind = "draft_rework"
+	DraftDiscarded Kind = "draft_discarded"
 )
 
 // AuditKind is the kind of the entries that a [Log] adds to the audit log.

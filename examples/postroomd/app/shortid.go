@@ -13,6 +13,7 @@ var (
 	actionIDs   = typedIDs{"actions", "id", "action", "postroomd actions"}
 	decisionIDs = typedIDs{"decisions", "id", "decision", "postroomd decisions list"}
 	taskIDs     = typedIDs{"tasks", "id", "task", "postroomd tasks list --all"}
+	draftIDs    = typedIDs{"replies", "thread_id", "draft", "postroomd drafts list --all"}
 	jobIDs      = typedIDs{"jobs", "id", "job", "postroomd jobs list"}
 	messageIDs  = typedIDs{"messages", "id", "message", "postroomd mail list"}
 	gmailIDs    = typedIDs{"messages", "provider_message_id", "message", "postroomd mail list"}

@@ -27,6 +27,8 @@ var whereFound = map[string]string{
 	"approvals ID":     "the id of an action that waits; 'postroomd approvals list' lists them",
 	"decisions ID":     "the id of a decision; 'postroomd decisions list' lists them",
 	"instructions ID":  "the id of an instruction; 'postroomd instructions list' lists them",
+	"drafts ID":        "the id of a draft; 'postroomd drafts list' lists the open ones",
+	"drafts SENTENCE":  "what should be different, in quotes",
 	"tasks ID":         "the id of a task; 'postroomd tasks list' lists the open ones",
 	"jobs ID":          "the id of a job; 'postroomd jobs list' lists them",
 	"mail ACTION":      "what to do, such as archive; --help names more",

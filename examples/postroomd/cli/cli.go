@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/cli/audit"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/decisions"
+	draftscmd "github.com/postroom-go/postroom/examples/postroomd/cli/drafts"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/instructions"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/jobs"
 	mailcmd "github.com/postroom-go/postroom/examples/postroomd/cli/mail"
@@ -80,7 +81,7 @@ func rootCommand(args []string) *cobra.Command {
 		stopCommand(), resumeCommand(), digestCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(),
 		instructions.New(),
 		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(),
-		taskscmd.New(), rulescmd.New(),
+		taskscmd.New(), draftscmd.New(), rulescmd.New(),
 		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(),
 		openAPICommand(), tokenscmd.New(),
 		manCommand())

@@ -49,6 +49,7 @@ var argumentValues = map[string]completer{
 	"instructions ID":     stored(storedInstructions),
 	"jobs ID":             stored(storedJobs),
 	"tasks ID":            stored(storedTasks),
+	"drafts ID":           stored(storedDrafts),
 	"mail ID":             stored(storedMail),
 	"postroomd ID":        stored(storedMail),
 	"postroomd ACTION_ID": stored(storedActions),
@@ -241,6 +242,11 @@ func storedInstructions(ctx context.Context, h *app.App, _ *cobra.Command) ([]st
 func storedTasks(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, error) {
 	list, err := h.Tasks.List(ctx, tasks.Filter{OpenOnly: cmd.Name() == "close", Limit: completionLimit})
 	return printer.List(list, func(t tasks.Task) string { return described(t.ID, t.Title) }), err
+}
+
+func storedDrafts(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, error) {
+	v, err := view.NewDrafts(ctx, h, view.DraftFilter{All: cmd.Name() == "show", Limit: completionLimit})
+	return printer.List(v.List, func(d view.Draft) string { return described(d.ID, d.Subject) }), err
 }
 
 func storedJobs(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, error) {

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail/drafting"
+	"github.com/postroom-go/postroom/gmail/replies"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/events"
+)
+
+// FindReply finds the answer of a thread by Gmail's id of the thread, or by the beginning or the end of it. With an
+// account, only its threads count. The error of an unknown one is [postroom.ErrNotFound] and the fault of who has
+// typed it.
+func (h *App) FindReply(ctx context.Context, accountID, typed string) (found replies.Reply, err error) {
+	id, err := draftIDs.complete(ctx, h, accountID, typed)
+	if err != nil {
+		return found, err
+	}
+	accounts, err := h.Mail.Accounts(ctx)
+	if err != nil {
+		return found, err
+	}
+	n := 0
+	for _, a := range accounts {
+		if accountID != "" && a.ID != accountID || id == "" {
+			continue
+		}
+		r, err := h.Replies.Reply(ctx, a.ID, id)
+		if errors.Is(err, postroom.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return found, err
+		}
+		found, n = r, n+1
+	}
+	switch n {
+	case 0:
+		return found, usage.Wrap(noDraft{typed})
+	case 1:
+		return found, nil
+	}
+	return found, usage.Errorf("several mailboxes have a draft %s: name one with --mailbox", id)
+}
+
+// noDraft is the error of an id that is of no draft.
+type noDraft struct{ typed string }
+
+func (e noDraft) Error() string {
+	return "there is no draft " + e.typed + "; '" + draftIDs.listing + "' lists them"
+}
+
+func (e noDraft) Unwrap() error { return postroom.ErrNotFound }
+
+// draftService returns what writes drafts, or why there is none.
+func (h *App) draftService() (*drafting.Service, error) {
+	if h.Drafting == nil {
+		return nil, usage.Errorf("no drafts are written: replies.enabled is off, or safety.dry_run is on")
+	}
+	return h.Drafting, nil
+}
+
+// ReworkDraft has a draft written again as a person says. A turn other than 0 must be that of the reply.
+func (h *App) ReworkDraft(ctx context.Context, r replies.Reply, turn int64, by, instruction string) error {
+	service, err := h.draftService()
+	if err != nil {
+		return err
+	}
+	return refused(h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		word := drafting.Word{AccountID: r.AccountID, ThreadID: r.ThreadID, Turn: turn, By: by}
+		if err := service.Rework(ctx, tx, word, instruction); err != nil {
+			return err
+		}
+		return h.auditDraft(ctx, tx, events.DraftRework, &r, by)
+	}))
+}
+
+// DiscardDraft ends what a thread needs, and deletes the draft at Gmail unless a person has changed it. A turn other
+// than 0 must be that of the reply.
+func (h *App) DiscardDraft(ctx context.Context, r replies.Reply, turn int64, by string) (drafting.Fate, error) {
+	service, err := h.draftService()
+	if err != nil {
+		return "", err
+	}
+	fate, err := service.Discard(ctx, drafting.Word{AccountID: r.AccountID, ThreadID: r.ThreadID, Turn: turn, By: by},
+		func(ctx context.Context, tx queue.Tx) error {
+			return h.auditDraft(ctx, tx, events.DraftDiscarded, &r, by)
+		})
+	return fate, refused(err)
+}
+
+func (h *App) auditDraft(ctx context.Context, tx queue.Tx, kind events.Kind, r *replies.Reply, by string) error {
+	return h.Ledger.Events().Add(ctx, tx, events.Event{Kind: kind, AccountID: r.AccountID, By: by,
+		Why: "thread " + r.ThreadID})
+}
+
+// refused makes what a draft or a stop does not permit a fault of what was asked for.
+func refused(err error) error {
+	_, state := errors.AsType[*drafting.StateError](err)
+	if state || errors.Is(err, postroom.ErrHeld) {
+		return usage.Wrap(err)
+	}
+	return err
+}
