@@ -6,8 +6,8 @@
 //
 // [New] makes a [Service]. [Service.Register] registers its handlers. A host passes [Service.LabelsChanged] and
 // [Service.Deleted] to package gmail, calls [Service.Arrived] for each new message, [Service.Needed] for one that seems
-// to need an answer, and enqueues [NewCheckJob] now and then. Package replies keeps the states, package outbox makes and
-// updates the drafts.
+// to need an answer, and enqueues [NewCheckJob] now and then. Package replies keeps the states, package outbox makes
+// and updates the drafts.
 //
 // # The labels
 //

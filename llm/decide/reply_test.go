@@ -55,7 +55,7 @@ func TestReplyOfAModelThatIsNotSureIsNone(t *testing.T) {
 }
 
 // notAsked requires that the model is asked once, not asked about an answer, and not believed if it says so.
-func notAsked(t *testing.T, ctx context.Context, cfg decide.Config, msg *postroom.Message, name string) {
+func notAsked(ctx context.Context, t *testing.T, cfg decide.Config, msg *postroom.Message, name string) {
 	t.Helper()
 	client := llmtest.NewScripted(t, says(`"needs_response"`, 1))
 	cfg.Client = client
@@ -70,11 +70,11 @@ func notAsked(t *testing.T, ctx context.Context, cfg decide.Config, msg *postroo
 }
 
 func TestReplyIsAskedForOnlyIfTheHostWants(t *testing.T) {
-	notAsked(t, t.Context(), decide.Config{}, mail("x"), "no host")
+	notAsked(t.Context(), t, decide.Config{}, mail("x"), "no host")
 	no := func(context.Context, *postroom.Message) (bool, error) { return false, nil }
-	notAsked(t, t.Context(), decide.Config{AsksReply: no}, mail("x"), "the host says no")
-	notAsked(t, postroom.WithAsking(t.Context(), "again"), decide.Config{AsksReply: asksReply}, mail("x"), "asked again")
-	notAsked(t, postroom.WithRejection(t.Context(), postroom.Rejection{What: "archive"}),
+	notAsked(t.Context(), t, decide.Config{AsksReply: no}, mail("x"), "the host says no")
+	notAsked(postroom.WithAsking(t.Context(), "again"), t, decide.Config{AsksReply: asksReply}, mail("x"), "asked again")
+	notAsked(postroom.WithRejection(t.Context(), postroom.Rejection{What: "archive"}), t,
 		decide.Config{AsksReply: asksReply}, mail("x"), "rejected")
 
 	fault := errors.New("no database")
@@ -90,7 +90,7 @@ func TestReplyIsAskedForOnlyIfTheHostWants(t *testing.T) {
 func TestAutomationNeedsNoAnswer(t *testing.T) {
 	asks := func(context.Context, *postroom.Message) (bool, error) { return true, errors.New("asked") }
 	for name, msg := range automation() {
-		notAsked(t, t.Context(), decide.Config{AsksReply: asks}, msg, name)
+		notAsked(t.Context(), t, decide.Config{AsksReply: asks}, msg, name)
 	}
 }
 

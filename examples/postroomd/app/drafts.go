@@ -40,21 +40,21 @@ func (h *App) FindReply(ctx context.Context, accountID, typed string) (found rep
 	}
 	switch n {
 	case 0:
-		return found, usage.Wrap(noDraft{typed})
+		return found, usage.Wrap(noDraftError{typed})
 	case 1:
 		return found, nil
 	}
 	return found, usage.Errorf("several mailboxes have a draft %s: name one with --mailbox", id)
 }
 
-// noDraft is the error of an id that is of no draft.
-type noDraft struct{ typed string }
+// noDraftError is the error of an id that is of no draft.
+type noDraftError struct{ typed string }
 
-func (e noDraft) Error() string {
+func (e noDraftError) Error() string {
 	return "there is no draft " + e.typed + "; '" + draftIDs.listing + "' lists them"
 }
 
-func (e noDraft) Unwrap() error { return postroom.ErrNotFound }
+func (e noDraftError) Unwrap() error { return postroom.ErrNotFound }
 
 // draftService returns what writes drafts, or why there is none.
 func (h *App) draftService() (*drafting.Service, error) {
