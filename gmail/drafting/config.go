@@ -23,8 +23,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables of this package, reply_buttons, reply_texts and reply_days, or brings them up to date. Call
-// it at every start; several processes may do so at once.
+// Migrate creates the tables of this package, reply_buttons, reply_texts and reply_days, or brings them up to date.
+// Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	err := fields.Required("drafting: Migrate: db", db, "a database opened with queue/sqlite or queue/postgres")
 	if err != nil {

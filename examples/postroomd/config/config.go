@@ -226,7 +226,8 @@ func Default() Config {
 		Gmail:     Gmail{UnitsPerMinute: 6000, SpamAndTrash: true, OldMail: LeaveOldMail, SnoozeLabel: "Postroom/Snoozed"},
 		Outbound:  Outbound{MaxRecipients: 10, RecipientsDay: 50, ReplyInterval: 72 * time.Hour},
 		Replies: Replies{PerDay: 20, NeedsResponse: "Postroom/Needs Response", Outbox: "Postroom/Outbox",
-			Rework: "Postroom/Rework", Done: "Postroom/Done", ActionRequired: "Postroom/Action Required", Waiting: "Postroom/Waiting"},
+			Rework: "Postroom/Rework", Done: "Postroom/Done", ActionRequired: "Postroom/Action Required",
+			Waiting: "Postroom/Waiting"},
 		Policy: Policy{
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
