@@ -231,9 +231,11 @@ func (p *addressParser) angle(m *mailbox) {
 			p.ok = false // QUIRK: no closing bracket. Sample: address-bracket.
 			m.set(email.String())
 			return
-		case c == '<': // QUIRK: "<<a@x>>". Sample: address-brackets.
+		case c == '<':
 			p.ok = false
-			p.s = p.s[1:]
+			if p.bracketWithin(m, &email) {
+				return
+			}
 		default:
 			email.WriteString(p.angleText())
 		}
@@ -241,6 +243,30 @@ func (p *addressParser) angle(m *mailbox) {
 	p.ok = p.ok && p.s != ""
 	p.s = strings.TrimLeft(p.s, ">")
 	m.set(email.String())
+}
+
+// bracketWithin reads an angle bracket after the one of an address. It reports whether the address ends before it.
+//
+// QUIRK: "<<a@x>>", "<a@x<mailto:a@x>>", "love <3 <a@x>", and a closing bracket that is missing. Sample:
+// address-brackets.
+func (p *addressParser) bracketWithin(m *mailbox, email *strings.Builder) (ends bool) {
+	switch before := email.String(); {
+	case before == "":
+	case isMailto(p.s[1:]):
+		const longest = 400
+		if end := strings.IndexByte(p.s[:min(len(p.s), longest)], '>'); end >= 0 {
+			p.s = p.s[end:]
+			return false
+		}
+	case strings.Contains(before, "@"):
+		m.set(before)
+		return true
+	default:
+		m.phrase.WriteString(" <" + before + " ")
+		email.Reset()
+	}
+	p.s = p.s[1:]
+	return false
 }
 
 // angleText reads a quoted local part with its quotes, or one character.
@@ -302,24 +328,40 @@ func (p *addressParser) add(m *mailbox) {
 
 // bareEmail returns an address without what programs put around it.
 //
-// QUIRK: invisible characters, "mailto:", a pair of square brackets, and the dot that ends a full domain name. Sample:
-// 101-trailing-dot.
+// QUIRK: invisible characters, "mailto:", a pair of square brackets or apostrophes, a bracket that was not opened, and
+// the dot that ends a full domain name. Sample: 101-trailing-dot.
 func bareEmail(email string) string {
-	const invisible = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
-	bare := strings.Trim(email, invisible)
-	if scheme := "mailto:"; len(bare) > len(scheme) && strings.EqualFold(bare[:len(scheme)], scheme) {
-		bare = bare[len(scheme):]
+	const invisible = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2066\u2067\u2068\u2069\ufeff"
+	bare := email
+	for before := ""; bare != before; {
+		before = bare
+		bare = strings.Trim(bare, invisible)
+		if isMailto(bare) {
+			bare = bare[len(mailtoScheme):]
+		}
+		bare = strings.TrimRight(within(within(bare, "[", "]"), "'", "'"), ">")
 	}
-	if inner, found := strings.CutPrefix(bare, "["); found && strings.HasSuffix(inner, "]") &&
-		!strings.ContainsAny(strings.TrimSuffix(inner, "]"), "[]") {
-		bare = strings.TrimSuffix(inner, "]")
-	}
-	bare = strings.Trim(bare, invisible)
 	if local, domain, found := strings.Cut(bare, "@"); found && local != "" && len(domain) > 1 {
-		bare = strings.TrimSuffix(bare, ".")
+		bare = strings.TrimRight(bare, ".")
 	}
 	if bare == "" {
 		return email
 	}
 	return bare
+}
+
+// within returns what stands between a pair of marks, if there are no others.
+func within(s, opening, closing string) string {
+	inner, found := strings.CutPrefix(s, opening)
+	inner, isClosed := strings.CutSuffix(inner, closing)
+	if !found || !isClosed || strings.ContainsAny(inner, opening+closing) {
+		return s
+	}
+	return inner
+}
+
+const mailtoScheme = "mailto:"
+
+func isMailto(s string) bool {
+	return len(s) > len(mailtoScheme) && strings.EqualFold(s[:len(mailtoScheme)], mailtoScheme)
 }

@@ -222,12 +222,14 @@ func isDaemon(local string) bool {
 	return strings.HasPrefix(local, "microsoftexchange329e71ec88ae4615bbc36ab6ce41109e")
 }
 
-// FromDaemon reports whether the sender is an address from which mail servers send their notices, or "MAILER-DAEMON
-// <>".
+// FromDaemon reports whether the sender is an address from which mail servers send their notices, or no address but a
+// name that they have: "MAILER-DAEMON <>", "MAILER-DAEMON", "<>".
 func (h Header) FromDaemon() bool {
 	from := h.Raw("From")
-	if name, found := strings.CutSuffix(fieldvalue.WithoutBlanks(fieldvalue.Uncomment(from)), "<>"); found {
-		return isDaemon(strings.ToLower(strings.Trim(name, `"`)))
+	if named := fieldvalue.WithoutBlanks(fieldvalue.Uncomment(from)); !strings.Contains(named, "@") {
+		name, isNull := strings.CutSuffix(named, "<>")
+		name = strings.ToLower(strings.Trim(name, `"`))
+		return isDaemon(name) || isNull && (name == "" || strings.HasPrefix(name, "maildelivery"))
 	}
 	addresses, _ := ParseAddresses(from)
 	return slices.ContainsFunc(addresses, func(a Address) bool {

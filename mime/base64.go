@@ -93,41 +93,45 @@ func decodeSpaced(b []byte) (content, tail []byte, found bool) {
 	return content, b[end:], true
 }
 
-// soundsEncoded reports whether text is not written in words: base64 has capitals and digits within its words.
+// soundsEncoded reports whether text is not written in words: base64 has capitals and digits within its words, and
+// pieces of one letter are none.
 func soundsEncoded(b []byte) bool {
-	const enough = 60
-	odd, letters := 0, 0
+	const enough = 8
+	odd, letters := oddLetters(b)
+	return letters >= enough && (odd >= 2 && odd*10 >= letters || len(bytes.Fields(b))*2 > letters)
+}
+
+// oddLetters counts the letters of base64, and those that hardly follow the letter before them in a word.
+func oddLetters(b []byte) (odd, letters int) {
 	previous := byte(' ')
 	for _, c := range b {
 		if isBase64(c) {
 			letters++
-			if isLower(previous) && !isLower(c) {
+			if isLower(previous) && !isLower(c) || isDigit(previous) && !isDigit(c) {
 				odd++
 			}
 		}
 		previous = c
 	}
-	return letters >= enough && odd*10 >= letters
+	return odd, letters
 }
 
 // readsAsWords reports whether text that was declared as base64 was never encoded.
 func readsAsWords(b []byte) bool {
-	odd, marks := 0, 0
-	previous := byte(' ')
+	marks := 0
 	for _, c := range b {
-		switch {
-		case c >= utf8.RuneSelf || isBlank(c) || c == '<' || c == '>' || c == '"': // words and their markup
-		case !isBase64(c):
+		isMarkup := c == '<' || c == '>' || c == '"'
+		if c < utf8.RuneSelf && !isBlank(c) && !isMarkup && !isBase64(c) {
 			marks++
-		case isLower(previous) && !isLower(c):
-			odd++
 		}
-		previous = c
 	}
+	odd, _ := oddLetters(b)
 	return isPlainText(b) && odd*10 < len(b) && marks*4 < len(b)
 }
 
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // isPlainText reports whether bytes are UTF-8 without control characters: the letters of words hardly ever decode to
 // such.

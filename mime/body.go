@@ -158,9 +158,10 @@ const maxShown = 3
 // isShown reports whether a leaf is shown within the message.
 //
 // A text is shown unless it is marked as an attachment, has a name and is not the first of its multipart, or is a
-// related resource of an earlier part. An attached message is shown if it is marked as inline (RFC 2183, section 2.1)
-// and has no name. At most maxShown messages are shown within each other, since each holds the text of those within
-// it.
+// related resource of an earlier part. A form of a multipart/alternative is shown also if it has a name, as clients do,
+// so that nobody hides by it what a person reads. An attached message is shown if it is marked as inline (RFC 2183,
+// section 2.1) and has no name. At most maxShown messages are shown within each other, since each holds the text of
+// those within it.
 func (p *Part) isShown(parent *Part, isFirst bool) bool {
 	switch {
 	case p.Message != nil:
@@ -168,16 +169,17 @@ func (p *Part) isShown(parent *Part, isFirst bool) bool {
 	case p.Disposition == "attachment" || p.ContentType != "text/plain" && p.ContentType != "text/html":
 		return false
 	default:
-		return isFirst || p.Filename == "" && parent.ContentType != "multipart/related"
+		return isFirst || parent.ContentType == "multipart/alternative" ||
+			p.Filename == "" && parent.ContentType != "multipart/related"
 	}
 }
 
 // isForm reports whether a part is only another form of a text that is shown, and no file: clients leave out the forms
 // that they do not know (RFC 2046, section 5.1.4).
 func (p *Part) isForm(parent *Part) bool {
-	return parent != nil && parent.ContentType == "multipart/alternative" && p.Filename == "" && p.Disposition == "" &&
-		strings.HasPrefix(p.ContentType, "text/") && p.ContentType != "text/calendar" && p.ContentType != "text/plain" &&
-		p.ContentType != "text/html"
+	return parent != nil && parent.ContentType == "multipart/alternative" && p.Filename == "" &&
+		p.Disposition != "attachment" && strings.HasPrefix(p.ContentType, "text/") && p.ContentType != "text/calendar" &&
+		p.ContentType != "text/plain" && p.ContentType != "text/html"
 }
 
 func (m *Message) readText(p *Part) shownText {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -103,9 +104,9 @@ func (o *Outgoing) fields() (fields [][]byte) {
 	if !o.Date.IsZero() {
 		add("Date", o.Date.Format(dateLayout))
 	}
-	add("Message-ID", encodeIDs(o.MessageID))
-	add("In-Reply-To", encodeIDs(o.InReplyTo))
-	add("References", encodeIDs(o.References...))
+	add("Message-ID", encodeIDs(o.writable(o.MessageID)...))
+	add("In-Reply-To", encodeIDs(o.writable(o.InReplyTo)...))
+	add("References", encodeIDs(o.writable(o.References...)...))
 	add("List-Unsubscribe", encodeLinks(o.ListUnsubscribe))
 	if o.OneClick {
 		add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
@@ -126,6 +127,19 @@ func (o *Outgoing) encodeValue(f Field) string {
 		return o.encodeAddresses(addresses, wordRoom(f.Name))
 	}
 	return encodeText(f.Value, wordRoom(f.Name))
+}
+
+// writable leaves out ids that are not ASCII, which ids must be (RFC 5322, section 3.6.4), except in a message that is
+// written in UTF-8.
+func (o *Outgoing) writable(ids ...string) []string {
+	if o.SMTPUTF8 {
+		return ids
+	}
+	return slices.DeleteFunc(slices.Clone(ids), isForeign)
+}
+
+func isForeign(id string) bool {
+	return strings.ContainsFunc(id, func(r rune) bool { return r >= 0x80 })
 }
 
 func encodeIDs(ids ...string) string {

@@ -41,7 +41,7 @@ func ParseDate(value string) (date time.Time, ok bool) {
 	return d.date()
 }
 
-// dateTokens removes comments and splits at blanks and commas, but not around colons.
+// dateTokens removes comments and splits at blanks, commas and quotes, but not around colons.
 func dateTokens(value string) []string {
 	var out strings.Builder
 	for value != "" {
@@ -57,9 +57,11 @@ func dateTokens(value string) []string {
 		}
 		value = rest
 	}
-	text := strings.Join(strings.Fields(strings.ReplaceAll(out.String(), ",", " ")), " ")
+	text := strings.Join(strings.Fields(noSeparators.Replace(out.String())), " ")
 	return strings.Fields(strings.NewReplacer(" : ", ":", ": ", ":", " :", ":").Replace(text))
 }
+
+var noSeparators = strings.NewReplacer(",", " ", `"`, " ")
 
 // A dateParser collects the fields of a date in any order.
 type dateParser struct {
@@ -79,7 +81,7 @@ func (d *dateParser) token(s string) bool {
 		return d.time(s)
 	case d.hasTime && !digit && strings.ContainsAny(s[1:], "+-"):
 		return d.zone(s)
-	case digit && !d.hasTime && strings.Count(s, ".") == 2 && d.day > 0:
+	case digit && !d.hasTime && d.day > 0 && (strings.Count(s, ".") == 2 || strings.Count(s, ".") == 1 && d.year >= 0):
 		return d.time(strings.ReplaceAll(s, ".", ":"))
 	case strings.Contains(s[1:], "-"): // 21-Nov-1997, 1997-11-21
 		for part := range strings.SplitSeq(s, "-") {
@@ -138,7 +140,7 @@ func (d *dateParser) time(s string) bool {
 		return d.token(date) && d.time(clock)
 	}
 	clock := s
-	if i := strings.IndexAny(s, "+-z."); i >= 0 {
+	if i := strings.IndexFunc(s, func(r rune) bool { return r != ':' && (r < '0' || r > '9') }); i >= 0 {
 		clock = s[:i]
 	}
 	parts := strings.Split(clock, ":")

@@ -284,7 +284,7 @@ func TestListLinks(t *testing.T) {
 		"(leave <https://no.example>":                        nil,
 		"https://x.example/a, https://x.example/b":           nil,
 		"<https:///a>, <ftp://x.example/>, <%zz:>":           nil,
-		"<https://x.example/a":                               {"https://x.example/a"},
+		"<https://x.example/a":                               nil, // it may be cut
 	} {
 		var got []string
 		for _, link := range parseHeader(t, "List-Unsubscribe: "+value).Header.List().Unsubscribe.Web {

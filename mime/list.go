@@ -122,8 +122,8 @@ func (h Header) signers(fields ...string) []string {
 // links returns the links of all fields of the name. no reports the word NO in their place.
 //
 // QUIRK: links without angle brackets, in encoded-words, and broken over lines occur, as do repeated fields. Nobody
-// can tell where one without brackets ends: it is none in List-Unsubscribe, where a wrong one would be asked. Samples:
-// list-links-bare, list-links-encoded, 41e-lu-nobrackets.
+// can tell where one without both brackets ends: it is none in List-Unsubscribe, where a wrong one would be asked.
+// Samples: list-links-bare, list-links-encoded, 41e-lu-nobrackets.
 func (h Header) links(name string) (links []*url.URL, no bool) {
 	for _, value := range h.Values(name) {
 		for value != "" && len(links) < maxLinks {
@@ -141,7 +141,8 @@ func (h Header) links(name string) (links []*url.URL, no bool) {
 	return links, no
 }
 
-// cutLink cuts the next link off a list: the text in angle brackets, or a word.
+// cutLink cuts the next link off a list: the text in angle brackets, or a word. isBracketed reports whether it has
+// both.
 func cutLink(s string) (link, rest string, isBracketed bool) {
 	s = strings.TrimLeft(s, " \t,")
 	switch {
@@ -152,8 +153,8 @@ func cutLink(s string) (link, rest string, isBracketed bool) {
 		}
 		return "", rest, false
 	case strings.HasPrefix(s, "<"):
-		link, rest, _ = strings.Cut(s[1:], ">")
-		return fieldvalue.WithoutBlanks(link), rest, true
+		link, rest, isBracketed = strings.Cut(s[1:], ">")
+		return fieldvalue.WithoutBlanks(link), rest, isBracketed && !strings.Contains(link, "<")
 	}
 	end := strings.IndexAny(s, " \t,<")
 	if end < 0 {

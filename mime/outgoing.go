@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -53,6 +52,7 @@ type Outgoing struct {
 	// section 8.2).
 	Date time.Time
 	// MessageID, InReplyTo and References are ids with or without angle brackets. Blanks around and in them are removed.
+	// One that is not ASCII is left out, unless SMTPUTF8 is set.
 	// If MessageID is empty, the server sets it (RFC 6409, section 8.3). See [Outgoing.Answer].
 	MessageID  string
 	InReplyTo  string
@@ -156,7 +156,6 @@ func (o *Outgoing) Answer(m *Message) {
 	if n := len(references); n > maxReferences {
 		references = append(references[:1:1], references[n-maxReferences+1:]...)
 	}
-	isForeign := func(id string) bool { return strings.ContainsFunc(id, func(r rune) bool { return r >= 0x80 }) }
 	o.InReplyTo, o.References = m.MessageID, slices.DeleteFunc(slices.Clone(references), isForeign)
 	if isForeign(o.InReplyTo) {
 		o.InReplyTo = ""

@@ -55,7 +55,9 @@ func newPart(header Header, r reporter, defaultType string, m *meter) *Part {
 	}
 	value, params := parse("Content-Type")
 	p.ContentType, p.Params = mediaType(value, defaultType), params
-	if raw := header.raw("Content-Type"); strings.HasPrefix(raw, "=?") {
+	raw := header.raw("Content-Type")
+	kind, _, isEncoded := strings.Cut(raw, "=?")
+	if isEncoded = isEncoded && !strings.ContainsAny(kind, "=;(\""); isEncoded {
 		p.ContentType = encodedType(raw)
 	}
 	disposition, dispositionParams := parse("Content-Disposition")
@@ -65,9 +67,9 @@ func newPart(header Header, r reporter, defaultType string, m *meter) *Part {
 	case p.ContentType == "":
 		r.report(ParameterBroken, "Content-Type", value)
 		p.ContentType = untyped(p.Filename)
-	case value == "" && len(params) > 0:
+	case value == "" && len(params) > 0 && !isEncoded:
 		// QUIRK: "Content-Type: ; name=x.zip" has parameters and no type. Sample: content-type-none.
-		r.report(ParameterBroken, "Content-Type", header.raw("Content-Type"))
+		r.report(ParameterBroken, "Content-Type", raw)
 		p.ContentType = untyped(p.Filename)
 	}
 	p.ContentID = first(parseMessageIDs(header.raw("Content-ID"), 1))
@@ -77,7 +79,7 @@ func newPart(header Header, r reporter, defaultType string, m *meter) *Part {
 // encodedType returns the type of a Content-Type that is written in encoded-words, without parameters: that of a file
 // unless it is a text.
 //
-// QUIRK: programs that cannot read the parameters encode the whole field. Sample: 55-ct-all-encoded.
+// QUIRK: programs that cannot read the parameters encode the whole field, or a part of it. Sample: 55-ct-all-encoded.
 func encodedType(raw string) string {
 	decoded, _ := decodeWords(raw, nil)
 	value, _, _ := strings.Cut(decoded, ";")
@@ -105,6 +107,8 @@ func mediaType(value, defaultType string) string {
 		return "text/html"
 	case kind == "multipart":
 		return "multipart/mixed"
+	case kind == "application", kind == "image", kind == "audio", kind == "video":
+		return "application/octet-stream"
 	default:
 		return ""
 	}

@@ -111,17 +111,25 @@ func (h *headerReader) exceed() {
 
 // continues reports whether the lines at the position are lines of a field that was not folded, before a usual field.
 //
-// QUIRK: programs that break long fields forget to indent the lines. Sample: 16b-folded-nospace.
+// QUIRK: programs that break long fields forget to indent the lines: many of one long word, or few of words. Sample:
+// 16b-folded-nospace.
 func (h *headerReader) continues() bool {
-	const most = 5
+	const most, mostWithWords = 50, 5
 	start := h.pos
 	defer func() { h.pos = start }()
+	withWords := 0
 	for range most {
 		line := h.nextLine()
 		if f, isField := cutField(line); isField {
 			return isUsual(string(f.name))
 		}
 		if len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte("--")) {
+			return false
+		}
+		if bytes.ContainsAny(bytes.TrimSpace(line), " \t") {
+			withWords++
+		}
+		if withWords == mostWithWords {
 			return false
 		}
 	}

@@ -33,8 +33,10 @@ const Crooked = `(() => {
   const found = [];
   const say = (what, e) => found.push(what + ": " + e.outerHTML.replace(/\s+/g, " ").slice(0, 140));
   if (document.documentElement.scrollWidth > innerWidth) say("the page is wider than the window", document.body);
-  const hidden = (e) => !e.checkVisibility({ visibilityProperty: true }) ||
-    e.closest(".unseen, .skip, dialog:not([open])");
+  // What is clipped to nothing is for screen readers.
+  const clipped = (e) => e && (getComputedStyle(e).clipPath === "inset(50%)" || clipped(e.parentElement));
+  const hidden = (e) => !e.checkVisibility({ visibilityProperty: true }) || clipped(e) ||
+    e.closest(".skip, dialog:not([open])");
   const scrolled = (e) => {
     for (let p = e.parentElement; p; p = p.parentElement) {
       if (/auto|scroll/.test(getComputedStyle(p).overflowX + getComputedStyle(p).overflowY)) return true;

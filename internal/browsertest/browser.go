@@ -3,7 +3,9 @@ package browsertest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -24,6 +27,7 @@ type Browser struct {
 
 	mu       sync.Mutex
 	problems []string // what stands on the console
+	asked    []string // the addresses that pages have asked for
 }
 
 // Browse opens a tab of a usual size.
@@ -33,6 +37,7 @@ func Browse(t *testing.T) *Browser {
 	b := &Browser{T: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
 	Call(b, log.Enable, cdp.Empty{})
+	Call(b, network.Enable, network.EnableParams{})
 	b.Size(1280, 900)
 	return b
 }
@@ -44,6 +49,8 @@ func (b *Browser) listen(event any) {
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
 		b.problems = append(b.problems, e.Entry.Text)
+	case *network.EventRequestWillBeSent:
+		b.asked = append(b.asked, e.Request.URL)
 	case *runtime.EventExceptionThrown:
 		b.problems = append(b.problems, e.ExceptionDetails.Text)
 	case *runtime.EventConsoleAPICalled:
@@ -98,7 +105,7 @@ func (b *Browser) Until(expression string) {
 	var err error
 	for b.ctx.Err() == nil {
 		if _, err = chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void](expression,
-			chromedp.WithPollingTimeout(20*time.Second))); err == nil {
+			chromedp.WithPollingTimeout(5*time.Minute))); err == nil {
 			return
 		}
 		if errors.Is(err, chromedp.ErrPollingTimeout) {
@@ -172,3 +179,12 @@ const Pale = `(() => {
   }
   return found;
 })()`
+
+// Elsewhere are the addresses outside of base that pages have asked for. It fails if none was asked for at all.
+func (b *Browser) Elsewhere(base string) []string {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.NotEmpty(b, b.asked)
+	return slices.DeleteFunc(slices.Clone(b.asked), func(url string) bool { return strings.HasPrefix(url, base) })
+}

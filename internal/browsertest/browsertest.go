@@ -12,24 +12,40 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NewTab opens a tab of a headless Chromium that is closed at the end of the test, or after two minutes. Without
-// Chromium the test is skipped, except under CI, where it fails.
+// NewTab opens a tab of a headless Chromium, with cookies and storage of its own, that is closed at the end of the
+// test, or after five minutes. Without Chromium the test is skipped, except under CI, where it fails.
 func NewTab(t *testing.T) context.Context {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(Chromium(t)), chromedp.UserDataDir(t.TempDir()),
+	path := Chromium(t)
+	if shared.on {
+		browser, err := shared.open(path)
+		require.NoError(t, err)
+		ctx, stop := context.WithTimeout(browser, longest)
+		t.Cleanup(stop)
+		ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+		t.Cleanup(closeTab)
+		return ctx
+	}
+	ctx, stop := context.WithTimeout(context.Background(), longest)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewExecAllocator(ctx, options(path, t.TempDir())...)
+	t.Cleanup(stop)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(closeTab)
+	return ctx
+}
+
+// longest is how long a tab is open at most.
+const longest = 5 * time.Minute
+
+func options(path, folder string) []chromedp.ExecAllocatorOption {
+	return append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(folder),
 		chromedp.NoSandbox, // nothing is loaded but the test's own pages, and root has no sandbox
 		chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 	)
-	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(stop)
-	ctx, closeTab := chromedp.NewContext(ctx)
-	t.Cleanup(closeTab)
-	return ctx
 }
 
 // Chromium returns the path of the browser. If there is none, the test is skipped, except under CI, where it fails.
@@ -54,5 +70,5 @@ func Until(tab context.Context, t *testing.T, expression string) {
 	require.Eventually(t, func() bool {
 		value, err := chromedp.Run(tab, chromedp.Evaluate[bool](expression))
 		return err == nil && value
-	}, 20*time.Second, 20*time.Millisecond, expression)
+	}, 5*time.Minute, 20*time.Millisecond, expression)
 }

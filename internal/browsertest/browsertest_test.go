@@ -44,4 +44,23 @@ func TestCrookedPagesAreFound(t *testing.T) {
 	show(`<p>All is well.</p>`)
 	b.Open(server.URL)
 	b.Accessible("a page")
+	require.NotContains(t, b.Elsewhere(server.URL), "http://127.0.0.1:9/pixel.png")
+	show(`<img alt="" src="http://127.0.0.1:9/pixel.png">`)
+	b.Open(server.URL)
+	require.Contains(t, b.Elsewhere(server.URL), "http://127.0.0.1:9/pixel.png")
+}
+
+// Tabs of one browser know nothing of each other.
+func TestTabsShareNothing(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>x</title><p>A page</p></html>`))
+	}))
+	defer server.Close()
+	first, second := Browse(t), Browse(t)
+	for _, b := range []*Browser{first, second} {
+		b.Open(server.URL)
+		require.Empty(t, Eval[string](b, `document.cookie + (localStorage.getItem("a") ?? "")`))
+		Eval[any](b, `document.cookie = "a=1"; localStorage.setItem("a", "1")`)
+		require.Equal(t, "a=11", Eval[string](b, `document.cookie + localStorage.getItem("a")`))
+	}
 }

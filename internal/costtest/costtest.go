@@ -14,6 +14,15 @@ func NeedsExactCosts(t *testing.T) {
 	}
 }
 
+// SkipUnderRace skips a test that takes minutes under the race detector and runs no code there that other tests do not:
+// .ci/run runs it by name without.
+func SkipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("it is run without the race detector")
+	}
+}
+
 // Allocated returns the bytes that f takes from the heap, including those that are free again.
 func Allocated(f func()) int {
 	var before, after runtime.MemStats

@@ -20,28 +20,70 @@ import (
 // PostgresEnv names the environment variable with the URL of a PostgreSQL server for tests.
 const PostgresEnv = "POSTROOM_TEST_POSTGRES"
 
-// Each runs fn on a new, empty SQLite file and on a new, empty schema of the PostgreSQL server. Without a server the
-// second run is skipped, except under CI, where it fails.
+// Each runs fn on a new SQLite file and on a schema of the PostgreSQL server, which are empty but for what the
+// package has given to [Main]. Without a server the second run is skipped, except under CI, where it fails.
 func Each(t *testing.T, fn func(t *testing.T, db queue.DB)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { fn(t, SQLite(t)) })
 	t.Run("postgres", func(t *testing.T) { fn(t, Postgres(t)) })
 }
 
+// EachEmpty is [Each] on databases without tables, whatever the package has given to [Main].
+func EachEmpty(t *testing.T, fn func(t *testing.T, db queue.DB)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { fn(t, openFile(t, filepath.Join(t.TempDir(), "empty.db"))) })
+	t.Run("postgres", func(t *testing.T) { fn(t, openDSN(t, PostgresDSN(t))) })
+}
+
 // SQLite opens a new file for the duration of the test.
 func SQLite(t testing.TB) *sqlite.DB {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"),
-		&sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
+	path := filepath.Join(t.TempDir(), "test.db")
+	if made.migrations != nil {
+		made.sqliteFile(t, path)
+	}
+	return openFile(t, path)
+}
+
+func openFile(t testing.TB, path string) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, &sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
 }
 
-// Postgres opens a new schema that is dropped with the test.
+// Postgres opens a schema that no other test uses, and that is dropped with the test or emptied for the next.
 func Postgres(t testing.TB) *postgres.DB {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), PostgresDSN(t), nil)
+	return openSchema(t, "")
+}
+
+// OneConnection is [Postgres] with a pool of one connection: what is read beside a write, instead of in its
+// transaction, waits for that write, and fails after 30 s.
+func OneConnection(t testing.TB) *postgres.DB {
+	t.Helper()
+	return openSchema(t, "1")
+}
+
+// openSchema opens a schema with a pool of so many connections; empty for the default.
+func openSchema(t testing.TB, connections string) *postgres.DB {
+	t.Helper()
+	var dsn string
+	if made.migrations != nil {
+		dsn = made.schema(t).dsn
+	} else {
+		dsn = PostgresDSN(t)
+	}
+	if connections != "" {
+		dsn = With(t, dsn, "pool_max_conns", connections)
+	}
+	return openDSN(t, dsn)
+}
+
+func openDSN(t testing.TB, dsn string) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), dsn, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
@@ -52,19 +94,16 @@ func KeptPostgres(t testing.TB, schema string) *postgres.DB {
 	t.Helper()
 	dsn := server(t)
 	execute(t.Context(), t, dsn, `CREATE SCHEMA IF NOT EXISTS "`+schema+`"`)
-	db, err := postgres.Open(t.Context(), inSchema(t, dsn, schema), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return db
+	return openDSN(t, inSchema(t, dsn, schema))
 }
 
-// PostgresDSN returns the URL of a new schema that is dropped with the test.
+// PostgresDSN returns the URL of a new, empty schema that is dropped with the test.
 func PostgresDSN(t testing.TB) string {
 	t.Helper()
 	dsn := server(t)
 	schema := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	execute(t.Context(), t, dsn, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { execute(context.Background(), t, dsn, "DROP SCHEMA "+schema+" CASCADE") })
+	execute(t.Context(), t, quick(t, dsn), "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { execute(context.Background(), t, quick(t, dsn), "DROP SCHEMA "+schema+" CASCADE") })
 	return inSchema(t, dsn, schema)
 }
 
@@ -86,8 +125,15 @@ func server(t testing.TB) string {
 // inSchema returns dsn with the schema for all tables.
 func inSchema(t testing.TB, dsn, schema string) string {
 	t.Helper()
-	// The data of a test need not survive its server, and syncing the disk would dominate the time of tests.
-	return With(t, With(t, dsn, "search_path", schema), "synchronous_commit", "off")
+	return quick(t, With(t, dsn, "search_path", schema))
+}
+
+// quick returns dsn without waits for the disk: the data of a test need not survive its server, and the waits would
+// dominate the time of tests. It also turns the compiler of queries off, which takes a third of the server's time where
+// tables have no statistics and few rows. The plans are the same.
+func quick(t testing.TB, dsn string) string {
+	t.Helper()
+	return With(t, With(t, dsn, "synchronous_commit", "off"), "jit", "off")
 }
 
 // With returns dsn, which must be a URL, with another parameter.

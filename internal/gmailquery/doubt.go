@@ -21,6 +21,7 @@ const (
 	asWords = "there is no such operator; it is searched for as words"
 	asNever = "the operator does not know it; no message has it"
 	ofNone  = "nothing follows the operator; no message has it"
+	unclear = "Gmail does not say what it means"
 )
 
 // maxDoubts bounds the doubts about one query.
@@ -33,7 +34,7 @@ func (p *parser) doubt(d Doubt) {
 }
 
 // likeOperator matches a text that a person takes for an operator, and not a time or the address of a page.
-var likeOperator = regexp.MustCompile(`^[A-Za-z_]{2,}:([^/]|$)`)
+var likeOperator = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]+:([^/]|$)`)
 
 // doubtWord records a word that looks like an operator with its value but is not one.
 func (p *parser) doubtWord(text string) {
@@ -50,6 +51,24 @@ func (p *parser) doubtWord(text string) {
 		meant += ":" + value
 	}
 	p.doubt(Doubt{Term: text, Reason: asWords, Meant: meant})
+}
+
+// doubtForm records a form that only [Options].Strict doubts.
+func (p *parser) doubtForm(text string) {
+	if p.Strict {
+		p.doubt(Doubt{Term: text, Reason: unclear})
+	}
+}
+
+// doubtList records a word that is probably a list, or a word of other languages of searches.
+func (p *parser) doubtList(of *Operator, text string) {
+	separators := "|"
+	if of != nil && slices.Contains([]string{"from", "to", "cc", "bcc", "deliveredto"}, of.Name) {
+		separators = "|,;"
+	}
+	if text == "NOT" || text == "AROUND" || strings.ContainsAny(text, separators) || strings.HasPrefix(text, ",") {
+		p.doubtForm(text)
+	}
 }
 
 // doubtValue records a value that an operator does not know.

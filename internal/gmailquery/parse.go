@@ -25,6 +25,9 @@ var ErrTooLong = errors.New(
 type Options struct {
 	Now time.Time // for newer_than and older_than
 	Me  string    // the address that "me" stands for; empty: "me" is a word
+	// Strict also doubts forms of which Gmail does not say what they mean: lists without blanks or OR, NOT, a part of
+	// AROUND, and brackets and quotes that are not closed. Otherwise they are words, or end with the query.
+	Strict bool
 }
 
 // Parse parses a query. Its only error is its length: a bracket or a quote that is not closed ends with the query, an
@@ -34,6 +37,7 @@ func Parse(q string, options Options) (Query, error) {
 	var all []Node
 	for p.rest = strings.TrimSpace(p.rest); p.rest != "" && p.err == nil; p.rest = strings.TrimSpace(p.rest) {
 		if p.rest[0] == ')' || p.rest[0] == '}' { // it closes nothing
+			p.doubtForm(p.rest[:1])
 			p.rest = p.rest[1:]
 			continue
 		}
@@ -175,8 +179,10 @@ func (p *parser) operand() Node {
 	operator := operatorNamed(name)
 	if !hasColon || operator == nil {
 		p.doubtWord(text)
+		p.doubtList(p.operator, text)
 		return p.value(text)
 	}
+	p.doubtList(operator, value)
 	outer := p.operator
 	p.operator = operator
 	defer func() { p.operator = outer }()
@@ -215,6 +221,9 @@ func (p *parser) bracket(closing byte) Node {
 	}
 	n := p.sequence(closing)
 	p.depth--
+	if p.rest == "" || p.rest[0] != closing {
+		p.doubtForm("the open bracket")
+	}
 	if p.rest != "" {
 		p.rest = p.rest[1:]
 	}
@@ -226,7 +235,10 @@ var quotedAround = regexp.MustCompile(`^(.*\S)\s+AROUND\s+(\d{1,4})\s+(\S.*)$`)
 // quoted reads a quotation: a phrase, or two with AROUND between them. QUIRK: Gmail then respects their order; here
 // it does not count, since a word index does not know it.
 func (p *parser) quoted() Node {
-	text, rest, _ := strings.Cut(p.rest[1:], `"`)
+	text, rest, closed := strings.Cut(p.rest[1:], `"`)
+	if !closed {
+		p.doubtForm("the open quote")
+	}
 	p.rest = rest
 	parts := quotedAround.FindStringSubmatch(text)
 	if parts == nil {

@@ -142,6 +142,7 @@ type noticeReader struct {
 	why    [][]string
 	last   int
 	indent int
+	label  string // before the first recipient, in lower case: "recipient:"; empty without one
 }
 
 // read returns the part of the text that quotes the original message, starting at the line that introduces it.
@@ -155,7 +156,15 @@ func (n *noticeReader) read(text string) (rest string) {
 			return line + "\n" + text
 		}
 		indent := len(line) - len(strings.TrimLeft(line, " \t"))
-		isQuoted := n.last >= 0 && recipientWord.MatchString(trimmed) // by a header, or it is told again
+		label := strings.ToLower(recipientWord.FindString(trimmed))
+		if n.last < 0 {
+			n.label = label
+		}
+		// By a header, or it is told again.
+		isQuoted := n.last >= 0 && label != "" && (label != n.label || strings.HasSuffix(label, "to:"))
+		if !isQuoted && label != "" && n.several(trimmed[len(label):], indent) {
+			continue
+		}
 		if address, why, ok := noticeRecipient(trimmed); ok && !isQuoted && (n.last < 0 || indent <= n.indent) &&
 			n.begin(address, indent) {
 			trimmed = why
@@ -163,6 +172,18 @@ func (n *noticeReader) read(text string) (rest string) {
 		n.tell(trimmed)
 	}
 	return ""
+}
+
+// several reads a list of recipients, who share the lines that follow: those are told of the first.
+func (n *noticeReader) several(list string, indent int) bool {
+	addresses, ok := mime.ParseAddresses(list)
+	if !ok || len(addresses) < 2 {
+		return false
+	}
+	for _, a := range addresses {
+		n.begin(a.Email, indent)
+	}
+	return true
 }
 
 // begin makes the address the subject of the next lines. It reports whether the address is new.
@@ -216,19 +237,19 @@ func (n *noticeReader) finish(action mime.BounceAction, text string) {
 }
 
 var (
-	noticeAddress = `<?([^\s<>()@:;,"']+@[^\s<>()@:;,"'\]\[]+[^\s<>()@:;,"'\]\[.])>?`
+	noticeAddress = `[<\[]?([^\s<>()@:;,"']+@[^\s<>()@:;,"'\]\[]+[^\s<>()@:;,"'\]\[.])[>\]]?`
 	// startsWithAddress matches a line that names a recipient, in the forms of the various programs: alone, before a colon
 	// (qmail, Postfix, Yahoo), dots (sendmail), a date (Exchange) or codes (Zoho), after a name (Outlook, Office 365).
 	startsWithAddress = regexp.MustCompile(`^` + noticeAddress +
 		`(?:\s*\([^()]*\))?(?:$|\s*[:;]\s*(.*)$|\s*\.\.\.\s*(.*)$|\s+on\s+(?:[A-Za-z]{2,4},?\s+)?[0-9].*$|` +
-		`\s+([^<>@]{0,60}\bERROR_CODE ?:.*)$)`)
+		`,?\s+([^<>@]{0,60}\bERROR[_ ]CODE ?:.*)$)`)
 	zohoStatus    = regexp.MustCompile(`^\[Status: [^,@]{1,40}, Address: ` + noticeAddress + `, (.*?)\]?$`)
 	recipientWord = regexp.MustCompile(`(?i)^(?:(?:failed |final |original )?recipients?(?: address)?|to|rcpt to)[:=]`)
 	afterCode     = regexp.MustCompile(
 		`^[45][0-9]{2}[ -](?:[45]\.[0-9]{1,3}\.[0-9]{1,3} )?` + noticeAddress + `(?:\.\.\.|,) `) // sendmail
 	behindName      = regexp.MustCompile(`^[^<>@()]{1,100}[(<]` + noticeAddress + `(?:<mailto:[^<>]*>)?[)>]$`)
 	namedInSentence = regexp.MustCompile(
-		`(?i)\bmessage (?:to|(?:was|could)(?:n['\x{2019}]t| not) (?:be )?delivered to)\s+` + noticeAddress)
+		`(?i)\b(?:failed to deliver to|message (?:to|(?:was|could)(?:n['\x{2019}]t| not) (?:be )?delivered to))\s+['"]?` + noticeAddress)
 	generatedFrom = regexp.MustCompile(`\((?:ultimately )?(?:generated|expanded) from:? <?([^\s<>()]+@[^\s<>()]+)>?\)`)
 )
 

@@ -97,6 +97,9 @@ func ParseAll(text string) ([]*Calendar, error) {
 	}
 	var all []*Calendar
 	events := 0
+	if !strings.Contains(text, "\n") {
+		text = strings.ReplaceAll(text, "\r", "\n")
+	}
 	for _, root := range parseComponents(text) {
 		method := strings.ToUpper(root.text("METHOD"))
 		if last := len(all) - 1; last < 0 || all[last].Method != method {

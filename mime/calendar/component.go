@@ -54,7 +54,8 @@ func (c *component) text(name string) string {
 // parseComponents returns the calendars of a text.
 //
 // QUIRK: lines that are not properties, components that do not end, and text around the calendar occur. Such lines
-// are left out, and the end of a component ends those within it. Sample: broken-lines.
+// are left out, and the end of a component ends those within it, as does the beginning of another calendar, or of an
+// event within an event. Sample: broken-lines.
 func parseComponents(text string) []*component {
 	var found, stack []*component
 	properties := 0
@@ -64,8 +65,14 @@ func parseComponents(text string) []*component {
 			continue
 		}
 		kind := strings.ToUpper(strings.TrimSpace(p.value))
+		if p.name == "BEGIN" && len(stack) > 0 && kind == "VCALENDAR" {
+			found, stack = append(found, stack[0]), nil
+		}
 		switch {
 		case p.name == "BEGIN" && (len(stack) > 0 || kind == "VCALENDAR"):
+			if kind == "VEVENT" && len(stack) > 1 && stack[len(stack)-1].name == kind {
+				stack = stack[:len(stack)-1]
+			}
 			stack = append(stack, begin(stack, kind))
 		case p.name == "END" && len(stack) > 0:
 			if kind == "VCALENDAR" {

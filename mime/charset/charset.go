@@ -101,6 +101,8 @@ var charsetAliases = map[string]encoding.Encoding{
 	"cp950": traditionalchinese.Big5, "mac-roman": charmap.Macintosh,
 	"cp850": charmap.CodePage850, "cp437": charmap.CodePage437, "cp858": charmap.CodePage858,
 	"ansi_x3.110-1983": charmap.Windows1252, "iso-8859-8-i": charmap.ISO8859_8, "latin-1": charmap.Windows1252,
+	"latin9": charmap.ISO8859_15, "cp874": charmap.Windows874, "hz": simplifiedchinese.HZGB2312,
+	"maccyrillic": charmap.MacintoshCyrillic, "utf8mb4": unicode.UTF8, "cp65001": unicode.UTF8,
 	"iso-2022-kr": iso2022KR{korean.EUCKR}, "csiso2022kr": iso2022KR{korean.EUCKR},
 	"iso2022kr": iso2022KR{korean.EUCKR},
 	"utf-16":    unicode.UTF16(unicode.BigEndian, unicode.UseBOM), // RFC 2781, section 4.3
@@ -138,11 +140,11 @@ func usualName(name string) string {
 	if usual, known := plainNames()[plain]; known {
 		return usual
 	}
-	for family, usual := range map[string]string{"iso8859": "iso-8859-", "windows": "windows-", "cp": "cp",
-		"koi8": "koi8-",
-		"euc":  "euc-"} {
-		if rest, found := strings.CutPrefix(plain, family); found && rest != "" {
-			return usual + rest
+	for _, family := range []struct{ plain, usual string }{{"iso8859", "iso-8859-"}, {"8859", "iso-8859-"},
+		{"windows", "windows-"}, {"win", "windows-"}, {"cp", "cp"}, {"koi8", "koi8-"}, {"euc", "euc-"},
+		{"isolatin", "latin"}} {
+		if rest, found := strings.CutPrefix(plain, family.plain); found && rest != "" {
+			return family.usual + rest
 		}
 	}
 	return plain
@@ -166,7 +168,7 @@ var plainNames = sync.OnceValue(func() map[string]string {
 //
 // QUIRK: "charset=charset=utf-8", "win-1251" and "iso-utf-8" occur. Sample: charset-names.
 func charsetName(name string) string {
-	name = strings.ToLower(strings.Trim(name, " \t\"'"))
+	name = strings.ToLower(strings.Trim(name, " \t\"';"))
 	name = strings.TrimPrefix(name, "charset=")
 	if number, found := strings.CutPrefix(name, "win-"); found {
 		name = "windows-" + number

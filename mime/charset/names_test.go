@@ -10,8 +10,12 @@ import (
 // Names are compared without regard to their separators.
 func TestNamesWithOtherSeparators(t *testing.T) {
 	for name, usual := range map[string]string{
-		"cp-850": "cp850", "CP_850": "cp850", "iso8859_15": "iso-8859-15", "iso 8859:2": "iso-8859-2", "windows1251": "windows-1251",
-		"windows_1252": "windows-1252", "koi8_r": "koi8-r", "utf_8": "utf-8", "shift-jis": "shift_jis", "euc_kr": "euc-kr",
+		"cp-850": "cp850", "CP_850": "cp850", "iso8859_15": "iso-8859-15", "iso 8859:2": "iso-8859-2",
+		"windows1251":  "windows-1251",
+		"windows_1252": "windows-1252", "win1251": "windows-1251", "Win 1250": "windows-1250", "latin9": "iso-8859-15",
+		"8859-5": "iso-8859-5", "8859_2": "iso-8859-2", "cp874": "windows-874", "CP-874": "windows-874",
+		"maccyrillic": "x-mac-cyrillic",
+		"hz":          "hz-gb-2312", "iso-latin-2": "iso-8859-2", "utf8mb4": "utf-8", "cp65001": "utf-8", "utf-8;": "utf-8", "koi8_r": "koi8-r", "utf_8": "utf-8", "shift-jis": "shift_jis", "euc_kr": "euc-kr",
 	} {
 		got, ok := Lookup(name)
 		require.True(t, ok, name)

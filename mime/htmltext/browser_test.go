@@ -21,11 +21,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/mime/htmltext"
 )
 
 // What a browser shows is what is seen, and nothing else is: of every page of these tests.
 func TestBrowserSeesTheSame(t *testing.T) {
+	costtest.SkipUnderRace(t)
 	pages := map[string]string{}
 	for name, c := range hiddenTexts {
 		pages["hidden: "+name] = c.html + afterHidden

@@ -87,3 +87,13 @@ func TestLatinText(t *testing.T) {
 	require.Equal(t, lookalike.Skeleton("paypal"), lookalike.Skeleton("P\u0430ypaI"))
 	require.Equal(t, "\u0430\u0431.example", lookalike.UnicodeDomain("a@xn--80ac.example"))
 }
+
+// Each letter by itself is read as it is in a text.
+func TestLatinTextOfEachLetter(t *testing.T) {
+	for r := range rune(0x3000) {
+		alone, before := lookalike.LatinText(string(r)), lookalike.LatinText("\u3042"+string(r))
+		require.Equal(t, before, "\u3042"+alone, "%U", r)
+		require.Equal(t, "x"+alone+"y", lookalike.LatinText("X"+string(r)+"Y"), "%U", r)
+	}
+	require.Equal(t, "a\ufffdb", lookalike.LatinText("A\xffB"))
+}

@@ -2,7 +2,9 @@ package lookalike
 
 import (
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/postroom-go/postroom/mime/htmltext"
 	"golang.org/x/net/idna"
@@ -62,9 +64,48 @@ func skeleton(text string, capitals bool) string {
 // letters in place of wide and mathematical ones, and without accents and invisible characters. It is for finding
 // words that may be disguised: text in another script becomes nonsense. Digits stay.
 func LatinText(text string) string {
-	if isVisibleASCII(text) {
-		return strings.ToLower(text)
+	var out strings.Builder
+	out.Grow(len(text))
+	for i := 0; i < len(text); {
+		c := text[i]
+		if isVisible(rune(c)) {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			out.WriteByte(c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case size > 1 && r < lastWestern:
+			out.WriteString(western()[r])
+		default:
+			size = strings.IndexFunc(text[i:], isVisible)
+			if size < 0 {
+				size = len(text) - i
+			}
+			out.WriteString(latinLetters(text[i : i+size]))
+		}
+		i += size
 	}
+	return out.String()
+}
+
+// lastWestern is behind the letters of most languages that are written in Latin ones.
+const lastWestern = 0x180
+
+// western has the Latin text of each of those letters.
+var western = sync.OnceValue(func() *[lastWestern]string {
+	var letters [lastWestern]string
+	for r := rune(0x80); r < lastWestern; r++ {
+		letters[r] = latinLetters(string(r))
+	}
+	return &letters
+})
+
+// latinLetters is [LatinText] of letters beyond ASCII; accents are letters of their own then.
+func latinLetters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= ' ' && r < 0x7f {
 			return r
@@ -80,15 +121,8 @@ func LatinText(text string) string {
 	}, strings.ToLower(norm.NFKD.String(text)))
 }
 
-// isVisibleASCII reports whether a text has only visible ASCII, and lines that end in LF.
-func isVisibleASCII(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
-			return false
-		}
-	}
-	return true
-}
+// isVisible reports whether a character is visible ASCII, a blank, or the end of a line.
+func isVisible(r rune) bool { return r >= ' ' && r < 0x7f || r == '\n' || r == '\t' }
 
 // UnicodeDomain returns the domain as people see it, in lower case, with punycode decoded. The argument is a domain
 // or an address. A domain that cannot be decoded is returned unchanged.

@@ -68,14 +68,19 @@
     if (again) again.focus({ preventScroll: true });
   }
 
+  // The rows of a part, by what they lead to. Lists have the newest first.
+  const rows = (part) => [...part.querySelectorAll("[data-row]")].map((r) => r.querySelector("a")?.getAttribute("href"));
+
   // What is held back is one click away.
   function news(old, part) {
     let button = document.getElementById("news");
     if (!button) {
       button = document.createElement("button");
       button.id = "news";
-      button.textContent = "The list has changed: show it";
     }
+    const had = rows(old), now = rows(part), known = now.findIndex((r) => had.includes(r));
+    const more = known < 0 ? now.length : known;
+    button.textContent = more ? more + " new: show the list" : "The list has changed: show it";
     old.before(button);
     button.onclick = () => { button.remove(); replace(old, part); shown.set(part.id, part.outerHTML); };
   }

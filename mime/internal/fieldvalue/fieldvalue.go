@@ -117,7 +117,10 @@ func WithoutBlanks(s string) string {
 // OneLine puts decoded text on one line: an encoded-word can contain CR, LF and NUL, and a program may copy such a
 // value into a header of its own.
 func OneLine(s string) string {
-	s = strings.TrimRight(strings.ToValidUTF8(s, "\uFFFD"), "\x00")
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if whole := strings.TrimRight(s, "\x00 \t\r\n"); strings.Contains(s[len(whole):], "\x00") {
+		s = whole
+	}
 	if strings.ContainsAny(s, "\r\n\x00") {
 		s = lineBreaks.Replace(s)
 	}

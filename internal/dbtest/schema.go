@@ -1,0 +1,226 @@
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+	"github.com/stretchr/testify/require"
+)
+
+// A schema is a migrated schema of the PostgreSQL server that one test after the other uses.
+type schema struct {
+	name string
+	dsn  string // of the tests' connections, which have the name of the schema
+	own  string // of others
+
+	shape  string            // what is in it but rows
+	rows   map[string]string // of the tables that the migrations have filled, in JSON
+	counts map[string]int64  // what its sequences have come to
+}
+
+func newSchema(t testing.TB) *schema {
+	t.Helper()
+	name := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	s := &schema{name: name, own: inSchema(t, server(t), name)}
+	s.dsn = With(t, s.own, "application_name", name)
+	require.NoError(t, withServer(t.Context(), s.own, func(db *sqlx.DB) error {
+		_, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name)
+		return err
+	}))
+	return s
+}
+
+func (s *schema) drop(ctx context.Context) error {
+	return withServer(ctx, s.own, func(db *sqlx.DB) error {
+		_, err := db.ExecContext(ctx, "DROP SCHEMA "+s.name+" CASCADE")
+		return err
+	})
+}
+
+const (
+	// Statistics belong to the shape: with them the server may choose another plan than for a new schema.
+	selectShape = `
+SELECT md5(string_agg(line, E'\n' ORDER BY line))
+FROM (
+  SELECT concat_ws(' ', 'class', relname, relkind, relpersistence, relacl, reloptions, relreplident, reltuples) AS line
+  FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind NOT IN ('S', 't')
+  UNION ALL
+  SELECT concat_ws(' ', 'column', attrelid::regclass, attnum, attname, atttypid::regtype, attnotnull, attstorage,
+    attacl, attstattarget, pg_get_expr(adbin, adrelid))
+  FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+  LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+  WHERE relnamespace = $1::regnamespace AND attnum > 0
+  UNION ALL
+  SELECT concat_ws(' ', 'index', pg_get_indexdef(indexrelid), indisvalid)
+  FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE relnamespace = $1::regnamespace
+  UNION ALL
+  SELECT concat_ws(' ', 'constraint', conrelid::regclass, pg_get_constraintdef(oid))
+  FROM pg_constraint WHERE connamespace = $1::regnamespace
+  UNION ALL
+  SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(t.oid), tgenabled)
+  FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid WHERE relnamespace = $1::regnamespace AND NOT tgisinternal
+  UNION ALL
+  SELECT concat_ws(' ', 'function', pg_get_functiondef(oid), proacl) FROM pg_proc
+  WHERE pronamespace = $1::regnamespace AND prokind IN ('f', 'p')
+  UNION ALL
+  SELECT concat_ws(' ', 'schema', nspacl, nspowner) FROM pg_namespace WHERE oid = $1::regnamespace
+  UNION ALL
+  SELECT concat_ws(' ', 'other', typname) FROM pg_type WHERE typnamespace = $1::regnamespace AND typtype <> 'c'
+) AS lines`
+
+	selectFilled = `
+SELECT relname, pg_relation_size(oid) AS size FROM pg_class
+WHERE relnamespace = $1::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0`
+
+	selectCounts = `
+SELECT sequencename AS name, COALESCE(last_value, 0) AS count FROM pg_sequences WHERE schemaname = $1`
+
+	// Connections end a moment after the client has closed them.
+	selectLeft = `SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1`
+)
+
+// maxKept bounds a table's bytes in a schema that is emptied: its dead rows stay in the way of the next tests.
+const maxKept = 1 << 20
+
+func (s *schema) remember(ctx context.Context, db *sqlx.DB) (err error) {
+	if s.shape, err = s.shapeNow(ctx, db); err != nil {
+		return err
+	}
+	if s.counts, err = s.countsNow(ctx, db); err != nil {
+		return err
+	}
+	filled, err := s.filled(ctx, db)
+	if err != nil {
+		return err
+	}
+	s.rows = make(map[string]string)
+	for table := range filled {
+		var rows string
+		if err := db.GetContext(ctx, &rows, `SELECT COALESCE(jsonb_agg(x), '[]')::text FROM `+table+` x`); err != nil {
+			return err
+		}
+		s.rows[table] = rows
+	}
+	return nil
+}
+
+// empty makes the schema what it was before the test, and reports whether it could.
+func (s *schema) empty(ctx context.Context) (could bool, err error) {
+	err = withServer(ctx, s.own, func(db *sqlx.DB) error {
+		if err := s.disconnect(ctx, db); err != nil {
+			return err
+		}
+		shape, err := s.shapeNow(ctx, db)
+		if err != nil || shape != s.shape {
+			return err
+		}
+		filled, err := s.filled(ctx, db)
+		if err != nil {
+			return err
+		}
+		for _, size := range filled {
+			if size > maxKept {
+				return nil
+			}
+		}
+		could, err = s.refill(ctx, db, filled)
+		return err
+	})
+	return could, err
+}
+
+// longestLeft is how long the connections of a test may take to end.
+const longestLeft = 30 * time.Second
+
+// disconnect ends the connections that a test has left.
+func (s *schema) disconnect(ctx context.Context, db *sqlx.DB) error {
+	for deadline := time.Now().Add(longestLeft); ; time.Sleep(10 * time.Millisecond) {
+		var left int
+		if err := db.GetContext(ctx, &left, selectLeft, s.name); err != nil || left == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d connections to the schema %s are open %s after its test", left, s.name, longestLeft)
+		}
+	}
+}
+
+// refill deletes what tables hold, and puts back the rows of the migrations.
+func (s *schema) refill(ctx context.Context, db *sqlx.DB, filled map[string]int64) (could bool, err error) {
+	var super bool
+	if err := db.GetContext(ctx, &super, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`); err != nil {
+		return false, err
+	}
+	if !super { // who may not turn triggers off
+		return false, nil
+	}
+	counts, err := s.countsNow(ctx, db)
+	if err != nil {
+		return false, err
+	}
+	var b strings.Builder
+	b.WriteString("SET LOCAL session_replication_role = replica;\n")
+	tables := maps.Clone(filled)
+	for table := range s.rows { // it has no size after a TRUNCATE
+		tables[table] = filled[table]
+	}
+	for table := range tables {
+		fmt.Fprintf(&b, "DELETE FROM %s;\n", table)
+		if rows := s.rows[table]; rows != "" {
+			//nolint:unqueryvet // whole rows
+			fmt.Fprintf(&b, "INSERT INTO %s SELECT * FROM jsonb_populate_recordset(NULL::%[1]s, '%[2]s');\n", table,
+				strings.ReplaceAll(rows, "'", "''"))
+		}
+	}
+	if !maps.Equal(counts, s.counts) {
+		for name, count := range s.counts {
+			fmt.Fprintf(&b, "SELECT setval('%s', %d, %t);\n", name, max(1, count), count > 0)
+		}
+	}
+	tx, err := db.BeginTxx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer tx.Rollback() //nolint:errcheck // after the commit there is nothing to roll back
+	if _, err := tx.ExecContext(ctx, b.String()); err != nil {
+		return false, fmt.Errorf("%w\n%s", err, b.String())
+	}
+	return true, tx.Commit()
+}
+
+func (s *schema) shapeNow(ctx context.Context, db *sqlx.DB) (shape string, err error) {
+	return shape, db.GetContext(ctx, &shape, selectShape, s.name)
+}
+
+func (s *schema) filled(ctx context.Context, db *sqlx.DB) (map[string]int64, error) {
+	return pairs(ctx, db, selectFilled, s.name)
+}
+
+func (s *schema) countsNow(ctx context.Context, db *sqlx.DB) (map[string]int64, error) {
+	return pairs(ctx, db, selectCounts, s.name)
+}
+
+// pairs reads rows of a name and a number.
+func pairs(ctx context.Context, db *sqlx.DB, query string, args ...any) (map[string]int64, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := make(map[string]int64)
+	for rows.Next() {
+		var name string
+		var number int64
+		if err := rows.Scan(&name, &number); err != nil {
+			return nil, err
+		}
+		found[name] = number
+	}
+	return found, rows.Err()
+}
