@@ -1,8 +1,12 @@
 package queue_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -113,4 +117,36 @@ func TestCancelAllReadsFewJobsAtATime(t *testing.T) {
 		require.Equal(t, queue.EventCanceled, event.Kind)
 		require.Equal(t, string(ping), event.JobType)
 	}
+}
+
+// A slowCanceler takes 6 s for each transaction that cancels jobs.
+type slowCanceler struct{ driver.Driver }
+
+func (c *slowCanceler) Unwrap() driver.Driver { return c.Driver }
+
+func (c *slowCanceler) CancelJobs(
+	ctx context.Context, tx *driver.WriteTx, ids []string, states []driver.State,
+) ([]string, error) {
+	time.Sleep(6 * time.Second)
+	return c.Driver.CancelJobs(ctx, tx, ids, states)
+}
+
+// Whoever waits for a change of many jobs is told every 10 s how far it is.
+func TestCancelAllSaysHowFarItIs(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		jobs := make([]queue.NewJob, 4050)
+		for i := range jobs {
+			jobs[i] = ping.New(i, nil)
+		}
+		_, err := q.EnqueueMany(t.Context(), jobs)
+		require.NoError(t, err)
+		var log bytes.Buffer
+		slow := on(t, &slowCanceler{q.DB().Driver()}, &queue.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		n, err := slow.CancelAll(t.Context(), queue.Filter{All: true})
+		require.NoError(t, err)
+		require.Equal(t, len(jobs), n)
+		require.Equal(t, 2, strings.Count(log.String(), "changing many jobs"), log.String())
+		require.Contains(t, log.String(), "done=2000\n")
+		require.Contains(t, log.String(), "done=4000\n")
+	})
 }

@@ -21,9 +21,30 @@ func (q *Queue) Job(ctx context.Context, jobID string) (*Job, error) {
 	if err != nil {
 		return nil, wrap("job", jobID, err)
 	}
-	job := Job(*stored)
+	return q.shown(*stored), nil
+}
+
+// JobTx is Job within a transaction, and returns the job as the transaction sees it.
+func (q *Queue) JobTx(ctx context.Context, tx Tx, jobID string) (*Job, error) {
+	w, leave, err := q.adopt(ctx, tx)
+	if err != nil {
+		return nil, wrap("job", jobID, err)
+	}
+	defer leave()
+	stored, err := q.driver.ReadJobs(ctx, w, []string{lookup(jobID)})
+	if err == nil && len(stored) == 0 {
+		err = ErrJobNotFound
+	}
+	if err != nil {
+		return nil, wrap("job", jobID, err)
+	}
+	return q.shown(stored[0]), nil
+}
+
+func (q *Queue) shown(stored driver.Job) *Job {
+	job := Job(stored)
 	_ = q.codecs.readJob(&job) // a value that cannot be read is shown as it is stored
-	return &job, nil
+	return &job
 }
 
 // Jobs lists jobs, newest first.
@@ -104,7 +125,7 @@ func mapped[From, To any](list []From, fn func(From) To) []To {
 // A Filter selects jobs; empty fields do not restrict. States, Types, UserID, Key and LimitKey use an index; Tags alone
 // is searched among the jobs that have any. The other fields are compared with each remaining job, newest first, until
 // Limit jobs are found. Searching for a rare tag or a time long ago takes some tenths of a second for each million
-// jobs, and so does counting.
+// jobs, and so does counting, and listing jobs of a state or type of which fewer than Limit are among the newest 2,000.
 type Filter struct {
 	States []State
 	Types  []string

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Many small jobs let a process claim far ahead. Large ones that come then do not fill its memory.
@@ -43,6 +44,40 @@ func TestPrefetchIsBoundedByBytes(t *testing.T) {
 		require.Equal(t, map[queue.State]int{queue.StateCompleted: small + large}, counts)
 		require.Less(t, heap.Load(), int64(64<<20))
 	})
+}
+
+// A claimCounter keeps how many jobs the largest claim got.
+type claimCounter struct {
+	driver.Driver
+	most int
+}
+
+func (c *claimCounter) Unwrap() driver.Driver { return c.Driver }
+
+func (c *claimCounter) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
+	result, err := c.Driver.Claim(ctx, req)
+	c.most = max(c.most, len(result.Jobs))
+	return result, err
+}
+
+// PrefetchBytes is the bound, not its default.
+func TestPrefetchBytesIsASetting(t *testing.T) {
+	ahead := func(t *testing.T, bytes int) (most int) {
+		t.Helper()
+		bubble(t, func(t *testing.T, q *queue.Queue) {
+			const text queue.Type[string] = "text"
+			enqueueTexts(t, q, text, 300, strings.Repeat("x", 998))
+			counter := &claimCounter{Driver: q.DB().Driver()}
+			d, err := queue.NewDispatcher(on(t, counter, nil), &queue.DispatcherConfig{Workers: 1, PrefetchBytes: bytes})
+			require.NoError(t, err)
+			queue.Handle(d, text, func(context.Context, *queue.Work[string]) error { return nil })
+			require.NoError(t, d.RunUntilIdle(t.Context()))
+			most = counter.most
+		})
+		return most
+	}
+	require.Greater(t, ahead(t, 0), 20, "by default it is no bound for so little")
+	require.LessOrEqual(t, ahead(t, 5000), 6)
 }
 
 func enqueueTexts(t *testing.T, q *queue.Queue, jobType queue.Type[string], n int, payload string) {

@@ -152,6 +152,13 @@ func TestReadsInAForeignTransaction(t *testing.T) {
 		f := begin(t)
 		enqueued, err := q.EnqueueTx(t.Context(), f.tx, ping.New(7, &queue.Options{Priority: 3}))
 		require.NoError(t, err)
+		read, err := q.JobTx(t.Context(), f.tx, enqueued.ID)
+		require.NoError(t, err)
+		require.Equal(t, "7", string(read.Payload))
+		for _, id := range append([]string{"no"}, noTexts...) {
+			_, err = q.JobTx(t.Context(), f.tx, id)
+			require.ErrorIs(t, err, queue.ErrJobNotFound, "%q", id)
+		}
 		var priority int
 		var payload string
 		var none sql.NullString

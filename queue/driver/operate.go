@@ -66,6 +66,13 @@ type LimitUse struct {
 	Again time.Time
 }
 
+// A Remover is a [Driver] that can delete single jobs, whatever their retention.
+type Remover interface {
+	// RemoveFinished deletes those of the jobs that have finished and are not held with [HoldMoving], with their steps,
+	// attempts, logs and the keys of every scope that they have. It returns the ids of the deleted jobs in any order.
+	RemoveFinished(ctx context.Context, tx *WriteTx, jobIDs []string) (removed []string, err error)
+}
+
 // A MoveSource is a [Driver] whose jobs can be moved to another database.
 //
 // A move holds jobs, writes them into the target, where they are held too, removes them here and then releases them

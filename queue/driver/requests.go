@@ -38,8 +38,8 @@ type ClaimResult struct {
 	Jobs []Job
 	// More reports that there may be more jobs to claim at once.
 	More bool
-	// NextDue is when the next scheduled job of the types becomes due, or a rate permits the next start. It is zero if
-	// there is none, or with More.
+	// NextDue is when the next scheduled job of the types becomes due, or a rate permits the next start. It may be
+	// earlier where many scheduled jobs of other types come first. It is zero if there is none, or with More.
 	NextDue time.Time
 }
 

@@ -31,8 +31,8 @@ type Tx interface {
 
 // A DB is a database with the tables of the queue and of other stores.
 //
-// Statements of a write that run on both dialects number their parameters $1, $2, …. Those of Reader do so in the order
-// of their first appearance, which is how SQLite itself numbers them.
+// Statements that run on both dialects number their parameters $1, $2, …. They are bound by these numbers; a Reader
+// that is the program's own pool of SQLite binds them in the order of their first appearance.
 type DB interface {
 	Dialect() Dialect
 
@@ -100,19 +100,23 @@ func (tx *WriteTx) AtEnd(fn func(ctx context.Context) error) {
 	tx.atEnd = append(tx.atEnd, fn)
 }
 
-// Ending runs the functions that [WriteTx.AtEnd] has registered, once, until the first error. The caller that ends the
-// transaction must call it before the commit.
+// Ending runs the functions that [WriteTx.AtEnd] has registered, once, and those that these register, until the first
+// error. The caller that ends the transaction must call it before the commit.
 func (tx *WriteTx) Ending(ctx context.Context) error {
-	tx.mu.Lock()
-	fns := tx.atEnd
-	tx.atEnd = nil
-	tx.mu.Unlock()
-	for _, fn := range fns {
-		if err := fn(ctx); err != nil {
-			return err
+	for {
+		tx.mu.Lock()
+		fns := tx.atEnd
+		tx.atEnd = nil
+		tx.mu.Unlock()
+		if len(fns) == 0 {
+			return nil
+		}
+		for _, fn := range fns {
+			if err := fn(ctx); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
 }
 
 // OnCommit registers fn to run after the commit. If fn panics, the others still run, and the panic then goes on to the

@@ -2,12 +2,15 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -18,8 +21,8 @@ import (
 // detected.
 const patience = 30 * time.Second
 
-// ErrWriteBlocked is returned by a write, and by a read of the queue, that has waited 30 s for a connection while other
-// writes of this program used the whole pool and none of them ended. Nothing is written.
+// ErrWriteBlocked is returned by a write, and by a read of the queue or of [DB.Reader], that has waited 30 s for a
+// connection while other writes of this program used the whole pool and none of them ended. Nothing is written.
 var ErrWriteBlocked = errors.New(
 	"postgres: writes have all connections of the pool, and none of them has ended for 30s: " +
 		"if their functions wait for this call, use the calls that take their transactions, such as EnqueueTx, and read before the write; " +
@@ -54,15 +57,32 @@ func (w *writes) standstill(all int32) time.Duration {
 
 // connect returns a connection for a write, and a function that releases it.
 func (db *engine) connect(ctx context.Context) (*sqlx.Conn, func() error, error) {
-	conn, err := await(ctx, db, db.db.Connx)
+	conn, err := db.db.Connx(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, db.refusal(ctx, err)
 	}
 	db.writes.count(1)
 	return conn, func() error {
 		defer db.writes.count(-1)
 		return conn.Close()
 	}, nil
+}
+
+// A connector gives the connections of the pool to [DB.Reader].
+type connector struct {
+	sqldriver.Connector
+	db *engine
+}
+
+func (c connector) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	return await(ctx, c.db, c.Connector.Connect)
+}
+
+// open opens the database of [DB.Reader]. It keeps no connections, which the pool does.
+func (db *engine) open() *sqlx.DB {
+	reader := sql.OpenDB(connector{stdlib.GetPoolConnector(db.pool), db})
+	reader.SetMaxIdleConns(0)
+	return sqlx.NewDb(reader, "pgx")
 }
 
 // acquire returns a connection for a read, or for a single statement.
@@ -78,11 +98,8 @@ func await[Conn any](ctx context.Context, db *engine, take func(context.Context)
 		conn, err := take(limited)
 		over := limited.Err() != nil && ctx.Err() == nil
 		cancel()
-		if err != nil && ctx.Err() == nil && db.closed.Load() {
-			return conn, fmt.Errorf("postgres: %w", driver.ErrClosed)
-		}
 		if err == nil || !over {
-			return conn, err
+			return conn, db.refusal(ctx, err)
 		}
 		still := min(db.writes.standstill(db.pool.Stat().MaxConns()), time.Since(arrived))
 		if still >= db.writes.patience {
@@ -90,4 +107,12 @@ func await[Conn any](ctx context.Context, db *engine, take func(context.Context)
 		}
 		wait = db.writes.patience - still
 	}
+}
+
+// refusal is why there is no connection: once the database is closed, that.
+func (db *engine) refusal(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() == nil && db.closed.Load() {
+		return fmt.Errorf("postgres: %w", driver.ErrClosed)
+	}
+	return err
 }

@@ -96,7 +96,11 @@ func TestReadsInsideWritesThatHaveAllConnectionsEnd(t *testing.T) {
 		"Schedules": func(ctx context.Context) error { return second(q.Schedules(ctx)) },
 		"ReadStats": func(ctx context.Context) error { return second(queueadmin.ReadStats(ctx, q, nil)) },
 		"Doctor":    func(ctx context.Context) error { return second(queueadmin.Doctor(ctx, q)) },
-		"workers":   func(ctx context.Context) error { return second(q.DB().Driver().Workers(ctx)) },
+		"Reader": func(ctx context.Context) error {
+			var one int
+			return q.DB().Reader().GetContext(ctx, &one, "SELECT 1")
+		},
+		"workers": func(ctx context.Context) error { return second(q.DB().Driver().Workers(ctx)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var both sync.WaitGroup

@@ -10,7 +10,7 @@
 // statement, or with the commit: a row and the end of the job are two round trips, the end alone is one.
 //
 // A write uses a connection of the pool until it ends. If writes use all of them and none ends for 30 s, other waiting
-// writes and reads of the queue, such as queue.Queue.Job, fail with [ErrWriteBlocked].
+// writes, and reads of the queue or of [DB.Reader], fail with [ErrWriteBlocked].
 //
 // # Claims
 //

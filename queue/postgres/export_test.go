@@ -21,6 +21,9 @@ var Planned = map[string]string{
 	"deleteKeys":     deleteKeys,
 	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning,
 	"selectPlaces": selectPlaces, "selectPlacesHeld": selectPlacesHeld,
+	"insertKeys": insertKeys, "selectKeys": selectKeys, "beatWorker": beatWorker,
+	"markBegun": markBegun, "completePlain": completePlain, "completeLease": completeLease, "selectLeases": selectLeases,
+	"selectForRetry":       selectForRetry,
 	"selectPlacesPastHeld": selectPlacesPastHeld, "selectHeld": selectHeld, "claimHeldJobs": claimHeldJobs,
 }
 

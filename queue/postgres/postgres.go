@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -105,11 +104,12 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	db := &engine{
-		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, release: func() {},
+		pool: pool, pooled: cfg.Pooled, release: func() {},
 		server: serverClock{machine: time.Now}, theirs: theirs, writes: writes{patience: patience},
 		patience: answerTimeout,
 		probe:    listenProbe,
 	}
+	db.db = db.open()
 	if err := db.startClock(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}

@@ -1,12 +1,12 @@
 // Package queueadmin has the tools for operating a queue: [Move] takes a live queue to another database, [Doctor]
 // reports the health of the database and of the queue, [Verify] checks the invariants of the tables, [CheckProgram]
 // compares the stored jobs with the handlers of a new version of a program, [Explain] returns the reasons why a job
-// does not run, and [ReadStats] returns statistics of the queue.
+// does not run, [ReadStats] returns statistics of the queue, and [DeleteUser] removes all that it keeps about a user.
 //
-// All functions except Move only read. They may be called while dispatchers run.
+// All functions except Move and DeleteUser only read. They may be called while dispatchers run.
 //
-// They need optional interfaces of the driver (driver.Auditor, driver.MoveSource, driver.MoveTarget), which
-// queue/sqlite and queue/postgres implement. A driver that wraps one of those must have an Unwrap method
+// They need optional interfaces of the driver (driver.Auditor, driver.Remover, driver.MoveSource, driver.MoveTarget),
+// which queue/sqlite and queue/postgres implement. A driver that wraps one of those must have an Unwrap method
 // (driver.Unwrapper).
 package queueadmin
 

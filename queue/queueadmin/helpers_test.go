@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/queue/queueencrypt"
 	"github.com/postroom-go/postroom/queue/queuetest"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { dbtest.Main(m, queue.Migrate) }
 
 const ping queue.Type[int] = "ping"
 

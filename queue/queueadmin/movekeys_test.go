@@ -117,7 +117,7 @@ func TestMoveSaysWhatADatabaseLacks(t *testing.T) {
 		"queueadmin: move: jobs cannot be moved to a queueadmin_test.unmovable: it does not implement driver.MoveTarget")
 	_, err = queueadmin.Move(t.Context(), moved, moved, &queueadmin.MoveConfig{Batch: -1})
 	require.EqualError(t, err, "queueadmin: move: MoveConfig.Batch is -1; it must be within 1 and 10000")
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
 		const missing = "the queue's tables are not here: call queue.Migrate first"
 		_, err := queueadmin.Move(t.Context(), db, moved, nil)
 		require.EqualError(t, err, "queueadmin: move: the old database: "+missing)

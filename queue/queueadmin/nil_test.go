@@ -29,7 +29,7 @@ func TestNilIsRefusedWithWhatToGive(t *testing.T) {
 }
 
 func TestWhoeverForgetsToMigrateIsTold(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
 		q, err := queue.New(db, nil)
 		require.NoError(t, err)
 		d, err := queue.NewDispatcher(q, nil)

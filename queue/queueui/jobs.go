@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -157,7 +156,7 @@ func (p *jobsPage) page(before, trail string) {
 		older.Set("trail", strings.Join(ids[max(0, len(ids)-maxTrail):], ","))
 		p.Older = encoded(older)
 	}
-	p.Caption = strconv.Itoa(len(p.Jobs)) + " jobs, newest first"
+	p.Caption = jobCount(len(p.Jobs)) + ", newest first"
 }
 
 func encoded(query url.Values) template.URL {

@@ -8,7 +8,8 @@ import (
 	"github.com/postroom-go/postroom/internal/browsertest"
 )
 
-// Every page, wide and narrow, light and dark: nothing is wider than the page, and nothing is refused.
+// Every page, wide and narrow, light and dark: nothing is wider than the window, is cut or overlaps, axe-core finds
+// nothing, and nothing is refused.
 func TestPagesFitAndFollowTheColourScheme(t *testing.T) {
 	b := browsertest.Browse(t)
 	s := newSite(t, nil)
@@ -19,20 +20,20 @@ func TestPagesFitAndFollowTheColourScheme(t *testing.T) {
 	}
 	for _, page := range pages {
 		name, path := page[0], page[1]
-		for _, width := range []int64{1280, 375} {
-			for _, scheme := range []string{"light", "dark"} {
+		for _, scheme := range []string{"light", "dark"} {
+			b.Scheme(scheme)
+			for _, width := range []int64{2560, 1280, 390, 320} {
 				b.Size(width, 900)
-				b.Scheme(scheme)
 				b.Open(s.url + path)
-				require.LessOrEqual(t, browsertest.Eval[int64](b, "document.documentElement.scrollWidth"), width, "%s at %d", name,
-					width)
+				require.Empty(t, browsertest.Eval[[]string](b, browsertest.Crooked), "%s, %s at %d", name, scheme, width)
 				ground := browsertest.Eval[string](b, "getComputedStyle(document.body).backgroundColor")
 				require.Equal(t, map[string]string{"light": "rgb(251, 251, 250)", "dark": "rgb(20, 22, 26)"}[scheme],
 					ground)
 				require.Empty(t, browsertest.Eval[[]string](b, browsertest.Pale),
 					"%s, %s: text with less than the contrast that WCAG AA asks for", name, scheme)
-				b.Picture(name + "-" + scheme + map[int64]string{1280: "", 375: "-phone"}[width])
+				b.Picture(name + "-" + scheme + map[int64]string{2560: "-wide", 390: "-phone", 320: "-small"}[width])
 			}
+			b.Accessible(name + ", " + scheme)
 		}
 		if name != "problem" { // the console reports that
 			b.Quiet()

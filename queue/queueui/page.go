@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -127,6 +128,9 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, status int, v *vi
 	f := h.frame(v, at)
 	f.Content = template.HTML(content) //nolint:gosec // made by a template
 	f.Done = said(r.URL.Query())
+	if h.cfg.LinksOf != nil {
+		f.Links = slices.Concat(f.Links, h.cfg.LinksOf(r))
+	}
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, "layout.html", f); err != nil {
 		h.cfg.Logger.ErrorContext(r.Context(), "queueui: page cannot be made", "path", r.URL.Path, "error", err)

@@ -31,6 +31,8 @@ type Config struct {
 	HidePayloads bool
 	// Links are further pages of the host in the header. Default: none.
 	Links []Link
+	// LinksOf returns those that a page has besides Links, which may change from one request to the next. Default: none.
+	LinksOf func(r *http.Request) []Link
 	// Authorize is called before every page and every action. An error refuses the request, and its text is shown.
 	// Default: everything is permitted.
 	Authorize func(r *http.Request, action Action) error
@@ -44,6 +46,8 @@ type Link struct {
 	Text string
 	// Path is its address relative to the mount of the dashboard.
 	Path string
+	// Post makes it a button that sends a POST there, for what a person does. Default: a link.
+	Post bool
 }
 
 // An Action is a kind of request, for [Config.Authorize].

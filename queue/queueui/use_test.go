@@ -44,6 +44,33 @@ func TestTheOverviewFollowsTheQueue(t *testing.T) {
 	b.Quiet()
 }
 
+// Keys go from job to job, and open one; none does anything once they are turned off.
+func TestJobsHaveKeys(t *testing.T) {
+	b := browsertest.Browse(t)
+	s := lively(t)
+	older, newer := s.failed(), s.failed()
+	const ready = `!document.querySelector("#keys-open").hidden`
+	at := func() string { return browsertest.Eval[string](b, "document.activeElement.id") }
+	b.Open(s.url + "jobs")
+	b.Until(ready)
+	b.Press("j")
+	require.Equal(t, "j-"+newer, at())
+	b.Press("j")
+	require.Equal(t, "j-"+older, at())
+	b.Press("k", "o")
+	b.Until(`location.pathname.endsWith("` + newer + `") && ` + ready)
+	b.Press("/")
+	require.Equal(t, "find", at())
+	b.Press("j", "o")
+	require.Equal(t, "find", at(), "in an input they are letters")
+	browsertest.Eval[any](b, `document.activeElement.blur(); document.querySelector("#keys-on").click()`)
+	b.Open(s.url + "jobs")
+	b.Until(ready)
+	b.Press("j")
+	require.Empty(t, at())
+	b.Quiet()
+}
+
 func TestUpdatesCanBeStopped(t *testing.T) {
 	b := browsertest.Browse(t)
 	s := lively(t)

@@ -14,6 +14,17 @@ var ClaimStatements = map[string]string{
 	"of one type": selectClaimable, "of several types": readReady, "of limit keys": readWaiting, "of heads": readHeads,
 }
 
+// JobStatements are those that are executed for each job, claim or heartbeat.
+var JobStatements = map[string]string{
+	"insertKey": insertKey, "selectKey": selectKey, "deleteKey": deleteKey, "supersedeJob": supersedeJob,
+	"selectChores": selectChores, "expireJobs": expireJobs, "promoteJobs": promoteJobs, "claimJobs": claimJobs,
+	"claimFresh": claimFresh, "selectNextDue": selectNextDue, "beatWorker": beatWorker, "markBegun": markBegun,
+	"completeJobs": completeJobs + "(?1, ?2, ?3, ?4)" + ofHeldLeases + returningEnded, "completeJob": completeJob,
+	"completeAlike": completeAlike, "finishJobs": finishJobs, "selectLease": selectLease, "selectLeases": selectLeases,
+	"cancelJobs": cancelJobs, "retryJob": retryJob, "hastenJob": hastenJob, "selectForRetry": selectForRetry,
+	"selectClaimableRows": selectClaimableRows, "countRunning": countRunning, "selectWorkers": selectWorkers,
+}
+
 // CheckVersion is for the tests.
 var CheckVersion = checkVersion
 

@@ -12,7 +12,7 @@ import (
 // Whoever has no C compiler reads one line, and not what the library for SQLite lacks without one.
 func TestWithoutCgoOneLineSaysWhatToDo(t *testing.T) {
 	build := exec.CommandContext(t.Context(), "go", "build", ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") // the race detector needs cgo
 	out, err := build.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "needs_cgo__install_a_C_compiler_such_as_gcc_and_build_with_CGO_ENABLED_1")

@@ -144,16 +144,26 @@ WHERE rowid IN (SELECT value FROM json_each($3))
   AND updated_at = created_at
   AND EXISTS (SELECT 1 FROM jobs WHERE rowid = $4 AND id = $5)`
 
-	// When the next scheduled job of the types is due, and when the next mark.
+	// When the next scheduled job of the types is due, of the first hundred or at the last of these at the earliest, so
+	// that other types' jobs cost little; and when the next mark.
 	selectNextDue = `
-SELECT (
-    SELECT not_before
-    FROM jobs
-    WHERE state = 'queued'
-      AND hold = ` + jobsql.Scheduled + `
-      AND type IN (SELECT value FROM json_each($1))
-    ORDER BY not_before
-    LIMIT 1),
+SELECT COALESCE(
+    (SELECT not_before
+     FROM (
+       SELECT type, not_before
+       FROM jobs
+       WHERE state = 'queued'
+         AND hold = ` + jobsql.Scheduled + `
+       ORDER BY not_before
+       LIMIT 100)
+     WHERE type IN (SELECT value FROM json_each($1))
+     LIMIT 1),
+    (SELECT not_before
+     FROM jobs
+     WHERE state = 'queued'
+       AND hold = ` + jobsql.Scheduled + `
+     ORDER BY not_before
+     LIMIT 1 OFFSET 99)),
   (SELECT MIN(due_at) FROM job_limit_marks)`
 
 	beatWorker = `

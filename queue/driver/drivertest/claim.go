@@ -120,6 +120,21 @@ var claimCases = []conformanceCase{
 		},
 	},
 	{
+		name: "Claim/reports when the next job is due behind many of other types",
+		explanation: "to look through all of these for one of the types would take long: NextDue may be that of the " +
+			"hundredth scheduled job",
+		run: func(s *suite) {
+			now := s.now()
+			first := now.Add(time.Hour).UTC().Truncate(time.Microsecond)
+			for i := range 120 {
+				s.insert(newJob(ofType("u"), dueAt(first.Add(time.Duration(i)*time.Second))))
+			}
+			s.insert(newJob(dueAt(first.Add(time.Hour))))
+			require.True(s, first.Add(99*time.Second).Equal(s.claimAt(now, "w", 1).NextDue))
+			require.True(s, first.Equal(s.claimAt(now, "w", 1, "t", "u").NextDue))
+		},
+	},
+	{
 		name:        "Claim/takes a job again at the time its outcome names",
 		explanation: "a retry waits for its backoff, and is due after it",
 		run: func(s *suite) {

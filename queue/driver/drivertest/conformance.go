@@ -26,7 +26,7 @@ type conformanceCase struct {
 func Run(t *testing.T, open func(t *testing.T) queue.DB) {
 	cases := slices.Concat(writeCases, endCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases,
 		cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
-		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases)
+		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases, removeCases)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			db := open(t)

@@ -60,6 +60,22 @@ var endCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "AtEnd/calls what another function of it has registered",
+		explanation: "a call that is made at the end may have something to do there too, as an audit log has",
+		run: func(s *suite) {
+			s.notes()
+			err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+				tx.AtEnd(func(context.Context) error {
+					tx.AtEnd(func(context.Context) error { return errUser })
+					return note(ctx, tx, "lost")
+				})
+				return nil
+			})
+			require.ErrorIs(s, err, errUser)
+			require.Empty(s, s.noted())
+		},
+	},
+	{
 		name:        "OnCommit/calls the others when one panics or exits",
 		explanation: "the transaction has committed: its jobs must be found, and whoever waits for its end must hear of it",
 		run: func(s *suite) {

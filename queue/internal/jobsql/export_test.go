@@ -9,6 +9,10 @@ import (
 
 // The tests are in package jobsql_test: they need the engines, which import this package.
 
+func ListNewest(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
+	return listNewest(dialect, f)
+}
+
 func Tables() []driver.Table { return slices.Collect(maps.Keys(tables)) }
 
 func ColumnsOf(name driver.Table) (columns, key []string) {
@@ -24,4 +28,16 @@ func FieldOf(name string, job *driver.Job) any {
 		}
 	}
 	return nil
+}
+
+// Asked are the statements about jobs that are the same on every engine: of handlers, of heartbeats, and of pages that
+// show what there is now. Those of one job and of the running ones have it or them only.
+var Asked = map[string]string{
+	"selectJob": selectJob, "selectSteps": selectSteps, "selectAttempts": selectAttempts, "selectLogs": selectLogs,
+	"selectWorkerJobs": SelectWorkerJobs, "startStep": StartStep, "finishStep": FinishStep, "saveCursor": SaveCursor,
+	"ensureWorker": EnsureWorker, "selectHolder": SelectHolder, "selectNextInstant": selectNextInstant,
+	"selectDueSchedules": selectDueSchedules, "selectFinishedKinds": selectFinishedKinds, "selectReady": selectReady,
+	"selectScheduled": selectScheduled, "selectLimited": selectLimited, "selectMoving": selectMoving,
+	"selectRunning": selectRunning, "selectLast": selectLast, "countAhead": countAhead,
+	"selectThroughput": selectThroughput + "finished_at",
 }

@@ -30,6 +30,42 @@ func ListJobs(dialect driver.Dialect, f driver.Filter) (query string, args []any
 	return s.text.String(), s.args
 }
 
+const (
+	// newestWalked is how many of the newest jobs a listing by state or type looks through before it reads all jobs of
+	// that state and type, since no index has them in the order of their ids.
+	newestWalked = "2000"
+	// manyListed is how many jobs of a state and type SQLite reads in an index rather than the newest jobs themselves:
+	// there the state comes after the payload.
+	manyListed = "10000"
+)
+
+// listNewest lists those of the newest jobs that match a filter by state or type, newest first. On SQLite it lists
+// nothing where few jobs are of the states and types.
+func listNewest(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
+	s := &statement{dialect: dialect}
+	s.add("SELECT " + Columns + "\nFROM jobs\nWHERE id IN (\nSELECT id\nFROM (\n")
+	s.add("SELECT id, type, state, created_at, tags_json\nFROM jobs")
+	s.where(driver.Filter{Before: f.Before}, "")
+	s.add("\nORDER BY id DESC\nLIMIT ")
+	if dialect == driver.SQLite {
+		s.add("CASE (\nSELECT COUNT(*)\nFROM (\n")
+		s.each(f, func(_ driver.State, standing string) {
+			s.add("SELECT 1\nFROM jobs")
+			s.where(driver.Filter{Types: f.Types}, standing)
+		})
+		s.add("\nLIMIT " + manyListed + ")) WHEN " + manyListed + " THEN " + newestWalked + " ELSE 0 END")
+	} else {
+		s.add(newestWalked)
+	}
+	s.add(") AS newest")
+	f.Before = ""
+	s.where(f, "")
+	s.add("\nORDER BY id DESC\nLIMIT ")
+	s.arg(f.Limit)
+	s.add(")\nORDER BY id DESC")
+	return s.text.String(), s.args
+}
+
 // ListJobIDs lists the ids of jobs, newest first.
 func ListJobIDs(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
 	s := &statement{dialect: dialect}

@@ -102,6 +102,12 @@ func (s *Store) Jobs(ctx context.Context, f driver.Filter) ([]driver.Job, error)
 	if err := driver.CheckStates(f.States); err != nil {
 		return nil, err
 	}
+	if (&statement{dialect: s.Engine}).byState(f) {
+		query, args := listNewest(s.Engine, f)
+		if jobs, err := s.jobs(ctx, query, args...); err != nil || len(jobs) == f.Limit {
+			return jobs, err
+		}
+	}
 	query, args := ListJobs(s.Engine, f)
 	return s.jobs(ctx, query, args...)
 }
