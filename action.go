@@ -156,4 +156,6 @@ type Permit struct {
 	// Before is the message as it was before the first action that was carried out on it since the decision; nil if
 	// there was none.
 	Before *Snapshot
+	// LabelsNow are the labels that the provider has, if the message was read there to decide about it again.
+	LabelsNow []string
 }

@@ -2,6 +2,7 @@ package postroom
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,10 +80,26 @@ type Decision struct {
 	// action, and is not stored with the decision.
 	Reply ReplyNeed
 
+	// Enrichment is what the model has said about the message besides the decision, in the same call, if it was asked
+	// that as well; nil if not. Like Reply it changes no action, and is not stored with the decision.
+	Enrichment *ModelAnswer
+
 	// Key makes recording the decision idempotent: of several decisions with the same message and key, the ledger keeps
 	// the first. The decision made when the message arrived has the empty key. Every further decision about the message
 	// needs a key of its own, such as the id of the job that makes it.
 	Key string
+}
+
+// A ModelAnswer is what a language model has said about a message beside a decision, or instead of one.
+type ModelAnswer struct {
+	// JSON is an object in the form that was asked for. A part of it may be wrong, for who can use the others; empty if
+	// nothing can be used.
+	JSON json.RawMessage
+	// Refused is why the model has refused the message; empty if it has not. It would refuse it again.
+	Refused string
+	// Calls is how often the model had to answer until it could be used, and Tokens what these answers have used.
+	Calls  int
+	Tokens int
 }
 
 // BatchKeyPrefix begins the keys of decisions that a batch makes about mail that was already there.

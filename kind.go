@@ -1,6 +1,7 @@
 package postroom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,6 +48,11 @@ type Kind struct {
 	// Effect returns the change of the message's labels. The parameters have been checked, and their labels are ids.
 	// Default nil: the action changes no labels by itself.
 	Effect func(p Parameters) Effect
+
+	// Ready is asked before an action that package gmail carries out is started, outside of any transaction, and may be
+	// asked again. A [*HeldError] puts the action off: it stays queued, and leaves the turn to other actions of its
+	// message. Any other error is one of carrying it out. Labels are as in the decision. Default nil: it may start.
+	Ready func(ctx context.Context, a Action) error
 
 	// Handler carries out the action in the job of type [ActionJob], and Undo undoes it in the job of the undo. Without
 	// Undo the kind cannot be undone. Default nil.
@@ -234,7 +240,10 @@ var ErrNotCarriedOut = errors.New("nobody carries it out")
 //
 // A nil *Kinds has the kinds that package gmail carries out by itself: apply_label, archive, delete, mark_read,
 // mark_unread, move, none, remove_label, restore, snooze, star, trash and unstar.
-type Kinds struct{ byType map[ActionType]Kind }
+type Kinds struct {
+	byType map[ActionType]Kind
+	needs  map[ActionType]string
+}
 
 // KindsConfig configures [Kinds]. The zero KindsConfig has the kinds of a nil *Kinds.
 type KindsConfig struct {
@@ -243,6 +252,9 @@ type KindsConfig struct {
 	Add []Kind
 	// Without lists the kinds to leave out. A decision for one of them is refused. [None] cannot be left out.
 	Without []ActionType
+	// Needs says, for standard actions that are not carried out, what to do so that they are, such as "set notes.folder".
+	// Those that are carried out are ignored.
+	Needs map[ActionType]string
 }
 
 // builtin are the kinds of a nil *Kinds.
@@ -258,7 +270,7 @@ var builtin = func() map[ActionType]Kind {
 
 // NewKinds makes a registry. The error names every fault of the configuration.
 func NewKinds(cfg KindsConfig) (*Kinds, error) {
-	k := &Kinds{byType: maps.Clone(builtin)}
+	k := &Kinds{byType: maps.Clone(builtin), needs: maps.Clone(cfg.Needs)}
 	var faults []error
 	added := make(map[ActionType]bool)
 	for i, kind := range cfg.Add {
@@ -320,6 +332,14 @@ func (k *Kinds) Knows(t ActionType) bool {
 	return ok || k.Has(t)
 }
 
+// Needs returns what to do so that actions of type t are carried out; empty if they are, or if nobody knows.
+func (k *Kinds) Needs(t ActionType) string {
+	if k == nil || k.Has(t) {
+		return ""
+	}
+	return k.needs[t]
+}
+
 // Types returns the types of the actions that are carried out, sorted by name.
 func (k *Kinds) Types() []ActionType { return slices.Sorted(maps.Keys(k.kinds())) }
 
@@ -333,6 +353,8 @@ func (k *Kinds) Find(t ActionType) (Kind, error) {
 	switch {
 	case ok:
 		return kind, nil
+	case k.Needs(t) != "":
+		return kind, fmt.Errorf("action %s: %w here: %s", t, ErrNotCarriedOut, k.Needs(t))
 	case k.Knows(t):
 		return kind, fmt.Errorf("action %s: %w here; the actions are %v", t, ErrNotCarriedOut, k.Types())
 	default:

@@ -105,9 +105,9 @@ func TestNewKindsNamesTheFault(t *testing.T) {
 		"undo of nothing":  {with(func(k *postroom.Kind) { k.Handler, k.Job, k.Undo = nil, "print", takeBack }), "has an Undo and no Handler"},
 		"not to be undone": {with(func(k *postroom.Kind) { k.Danger = postroom.Reversible }), "cannot be undone"},
 		"unknown danger":   {with(func(k *postroom.Kind) { k.Danger = 7 }), "unknown Danger 7"},
-		"a safe escalation": {
-			with(func(k *postroom.Kind) { k.Type, k.Undo, k.Danger = postroom.Escalate, takeBack, postroom.Safe }),
-			"has the Danger safe, and escalate is dangerous",
+		"a safe answer": {
+			with(func(k *postroom.Kind) { k.Type, k.Undo, k.Danger = postroom.AutoReply, takeBack, postroom.Safe }),
+			"has the Danger safe, and auto_reply is dangerous",
 		},
 		"parameter without a name": {parameter(postroom.Parameter{Type: postroom.TextParameter}), `Parameters[0] has the Name ""`},
 		"parameter without a type": {parameter(postroom.Parameter{Name: "a"}), `Parameters[0] "a" has the Type ""`},
@@ -202,8 +202,7 @@ func TestParametersAreChecked(t *testing.T) {
 
 // A recipient is checked where it is written: what no message can be sent to is refused before a person is asked.
 func TestRecipientsAreAddresses(t *testing.T) {
-	k := kinds(t, postroom.KindsConfig{Add: []postroom.Kind{sends(t, postroom.Forward), sends(t, postroom.AutoReply),
-		sends(t, postroom.Escalate)}})
+	k := kinds(t, postroom.KindsConfig{Add: []postroom.Kind{sends(t, postroom.Forward), sends(t, postroom.AutoReply)}})
 	for name, to := range map[string]any{
 		"an address": "bob@example.com", "with a name": "Bob <bob@example.com>", "with a name beyond ASCII": "Jörg Bücher <j@example.com>",
 		"a domain beyond ASCII": "info@bücher.example", "several in a text": "bob@example.com, Ann <ann@example.com>",
@@ -246,8 +245,6 @@ func TestRecipientsAreAddresses(t *testing.T) {
 	}
 	require.EqualError(t, k.Check(postroom.Forward, nil, decidedAt),
 		`action forward needs the parameter "to": an address such as name@example.com, or a list of addresses`)
-	require.EqualError(t, k.Check(postroom.Escalate, postroom.Parameters{"to": "boss"}, decidedAt),
-		`action escalate needs as the parameter "to" an address such as name@example.com, not "boss"`)
 
 	only := sends(t, postroom.Forward)
 	only.Parameters = []postroom.Parameter{{Name: "to", Type: postroom.TextParameter, Recipient: true,
@@ -274,4 +271,16 @@ func TestAPlaceholderIsRefused(t *testing.T) {
 			require.Equal(t, refused, err != nil, "%s: %v", text, err)
 		}
 	}
+}
+
+func TestWhatAnActionNeedsIsSaid(t *testing.T) {
+	needs := map[postroom.ActionType]string{postroom.AddNote: "name a folder", postroom.Trash: "never read"}
+	k, err := postroom.NewKinds(postroom.KindsConfig{Needs: needs})
+	require.NoError(t, err)
+	err = k.Check(postroom.AddNote, nil, decidedAt)
+	require.ErrorIs(t, err, postroom.ErrNotCarriedOut)
+	require.ErrorContains(t, err, "action add_note: nobody carries it out here: name a folder")
+	require.Empty(t, k.Needs(postroom.Trash), "it is carried out")
+	require.Empty(t, k.Needs(postroom.CreateTask))
+	require.Empty(t, (*postroom.Kinds)(nil).Needs(postroom.AddNote))
 }

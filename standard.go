@@ -3,7 +3,6 @@ package postroom
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 )
 
@@ -47,11 +46,8 @@ var standard = func() map[ActionType]Kind {
 			},
 		},
 		Escalate: {
-			Summary: "hand the message to another person",
-			Parameters: []Parameter{
-				{Name: "reason", Type: TextParameter, Summary: "why a person is needed"},
-				{Name: "to", Type: TextParameter, Summary: "the address of who is to look, if not the usual person", Recipient: true},
-			},
+			Summary: "hand the message to a person, with a label", Danger: Reversible,
+			Parameters: []Parameter{{Name: "reason", Type: TextParameter, Summary: "why a person is needed"}},
 		},
 		Forward: {
 			Summary: "forward the message to other people",
@@ -89,18 +85,22 @@ func needsBody(p Parameters, _ time.Time) error {
 	if !plain && !html {
 		return errors.New(`it needs a text: the parameter "body", "body_html" or both`)
 	}
-	return noPlaceholder(p)
+	for _, name := range []string{"body", "body_html"} {
+		text, _ := p.Text(name)
+		if err := CheckVariables(text); err != nil {
+			return fmt.Errorf("the parameter %q: %w", name, err)
+		}
+	}
+	return nil
 }
-
-var placeholder = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
 // noPlaceholder refuses a text with a placeholder of a template, which would be sent as it is.
 func noPlaceholder(p Parameters) error {
 	for _, name := range []string{"body", "body_html"} {
 		text, _ := p.Text(name)
 		if found := placeholder.FindString(text); found != "" {
-			return fmt.Errorf("the parameter %q has the placeholder %s, which would be sent as it is: there are no templates; "+
-				"write the text itself", name, found)
+			return fmt.Errorf("the parameter %q has the placeholder %s, which would be sent as it is: only an answer has "+
+				"variables; write the text itself", name, found)
 		}
 	}
 	return nil

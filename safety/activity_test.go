@@ -82,6 +82,21 @@ func TestWhatFailedIsReadByItsIndex(t *testing.T) {
 	require.Contains(t, rows[0].Detail, "actions_ended (account_id=? AND ended_at>? AND ended_at<?)")
 }
 
+// What is under way is read without all that was ever done.
+func TestWhatIsOpenIsReadByItsIndex(t *testing.T) {
+	db := dbtest.SQLite(t)
+	newDesk(t, db, nil)
+	query, args, err := Filter{AccountID: "account-1", Types: []postroom.ActionType{postroom.Archive}, Limit: 100,
+		States: []postroom.ActionState{postroom.ActionQueued, postroom.ActionPendingApproval}}.build(listActions)
+	require.NoError(t, err)
+	var rows []struct {
+		ID, Parent, NotUsed int
+		Detail              string
+	}
+	require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &rows, "EXPLAIN QUERY PLAN "+query, args...))
+	require.Contains(t, rows[0].Detail, "actions_open (account_id=?)")
+}
+
 // What was done about the mail of a sender is read without all else that was done.
 func TestTheActionsOfASenderAreReadByItsIndex(t *testing.T) {
 	db := dbtest.SQLite(t)
@@ -94,6 +109,30 @@ func TestTheActionsOfASenderAreReadByItsIndex(t *testing.T) {
 	}
 	require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &rows, "EXPLAIN QUERY PLAN "+query, args...))
 	require.Contains(t, rows[0].Detail, "decisions_sender (sender=?)")
+}
+
+// What was decided without being sure is read without all else.
+func TestTheActionsOfFewDecisionsAreReadByTheirConfidence(t *testing.T) {
+	db := dbtest.SQLite(t)
+	newDesk(t, db, nil)
+	f := Filter{Confidence: &Range{Max: 0.5}, Limit: 51}
+	var err error
+	f.fewSure, err = fewOf(t.Context(), db, f.Confidence)
+	require.NoError(t, err)
+	require.True(t, f.fewSure)
+	query, args, err := f.build(listActions)
+	require.NoError(t, err)
+	var rows []struct {
+		ID, Parent, NotUsed int
+		Detail              string
+	}
+	require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &rows, "EXPLAIN QUERY PLAN "+query, args...))
+	var plan []string
+	for _, row := range rows {
+		plan = append(plan, row.Detail)
+	}
+	require.Contains(t, strings.Join(plan, "\n"), "decisions_confidence (confidence>? AND confidence<?)")
+	require.NotContains(t, plan[0], "SCAN")
 }
 
 // executes carries a queued action out.

@@ -129,7 +129,16 @@ func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error 
 
 // ApprovalsOf lists the requests for approval of one action, with their outcomes, oldest first.
 func (l *Ledger) ApprovalsOf(ctx context.Context, actionID string) ([]Approval, error) {
-	requests, err := all[approvalRow, Approval](ctx, l.cfg.DB.Reader(), selectApprovals, actionID)
+	return approvalsOf(ctx, l.cfg.DB.Reader(), actionID)
+}
+
+// ApprovalsOfTx is [Ledger.ApprovalsOf] inside a write transaction.
+func (l *Ledger) ApprovalsOfTx(ctx context.Context, tx queue.Tx, actionID string) ([]Approval, error) {
+	return approvalsOf(ctx, tx, actionID)
+}
+
+func approvalsOf(ctx context.Context, q dbquery.Querier, actionID string) ([]Approval, error) {
+	requests, err := all[approvalRow, Approval](ctx, q, selectApprovals, actionID)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list the requests for approval of action %s: %w", actionID, err)
 	}

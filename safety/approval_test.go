@@ -151,8 +151,8 @@ func TestChangedParametersVoidTheRequest(t *testing.T) {
 func TestLargeNumbersDoNotVoid(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
-		dec := model(postroom.Escalate, 1)
-		dec.Parameters = postroom.Parameters{"ticket": int64(9007199254740993)}
+		dec := model(postroom.CreateTask, 1)
+		dec.Parameters = postroom.Parameters{"title": "call", "ticket": int64(9007199254740993)}
 		id := d.record(message("a@example.com"), dec).ID
 		_, err := d.approve(id, "ann")
 		require.NoError(t, err)

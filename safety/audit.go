@@ -3,6 +3,7 @@ package safety
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -80,11 +81,21 @@ func (a *auditor) auditUndo(ctx context.Context, tx queue.Tx, original postroom.
 	}
 	note := original.ID
 	if by != "" {
-		note += " by " + by
+		note += undoneBy + by
 	}
 	return a.log.Append(ctx, tx, audit.Entry{Kind: auditUndo, AccountID: original.AccountID,
 		Subject: jobID, Note: note})
 }
+
+// UndoRequester returns the person or program that has requested an undo, as the note of its entry in the audit log
+// has it; empty if that is not known.
+func UndoRequester(e audit.Entry) string {
+	_, by, _ := strings.Cut(e.Note, undoneBy)
+	return by
+}
+
+// undoneBy stands between the id of the action and the name.
+const undoneBy = " by "
 
 // auditedActions are the actions with their decisions. An undo shares the decision of its original, and the start of
 // what can be undone is not logged.

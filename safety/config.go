@@ -62,6 +62,10 @@ type Config struct {
 	// reason, and nobody is asked to approve it. Default nil: nothing is forbidden.
 	Forbids Forbids
 
+	// Drifts knows the rules and models whose decisions people have corrected too often: a person is asked about what they
+	// decide, whatever the safe mode. Default nil: none is known.
+	Drifts Drifts
+
 	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
 	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
 	// must be free again when the job has finished. Required.
@@ -103,6 +107,10 @@ type Config struct {
 	// OnAnswer is called when a request for approval is approved, rejected or withdrawn, by any process, in the
 	// transaction that does it; an error rolls that back. Default nil: no call.
 	OnAnswer func(ctx context.Context, tx queue.Tx, request Approval) error
+
+	// OnEnded is called when an action that was queued, executing or waiting has failed, or was canceled or rejected, in
+	// the transaction that ends it; an error rolls that back. Default nil: no call.
+	OnEnded func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
 	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
@@ -150,6 +158,7 @@ func (c *Config) validate() error {
 		fields.Optional("safety: Config.Sent", c.Sent),
 		fields.Optional("safety: Config.Refusals", c.Refusals),
 		fields.Optional("safety: Config.Forbids", c.Forbids),
+		fields.Optional("safety: Config.Drifts", c.Drifts),
 		fields.Optional("safety: Config.Correspondents", c.Correspondents),
 		fields.Optional("safety: Config.Checkpoint", c.Checkpoint),
 		fields.Optional("safety: Config.Audit", c.Audit),
@@ -199,7 +208,7 @@ type Rules interface {
 
 // Labels lists the labels of an account; *mailstore.Store implements it.
 type Labels interface {
-	Labels(ctx context.Context, accountID string) ([]postroom.Label, error)
+	LabelsTx(ctx context.Context, tx queue.Tx, accountID string) ([]postroom.Label, error)
 }
 
 // Sent looks up what was sent about a message, also before its mailbox was removed and came back; outbox.SentRecord
@@ -235,6 +244,13 @@ type Correspondents interface {
 type Forbids interface {
 	// Forbidden returns, for people, what forbids models to do the action to the message; empty if nothing does.
 	Forbidden(ctx context.Context, tx queue.Tx, msg *postroom.Message, action postroom.ActionType) (why string, err error)
+}
+
+// Drifts knows the rules and models that people have corrected too often; *lessons.Store of package rules/lessons
+// implements it.
+type Drifts interface {
+	// Asks returns, for people, why a person is to be asked about the decision; empty if no drift says so.
+	Asks(ctx context.Context, tx queue.Tx, accountID string, d postroom.Decision) (why string, err error)
 }
 
 // An AuditLog is the log of what is decided, permitted and done; *audit.Log implements it.

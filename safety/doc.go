@@ -40,6 +40,8 @@
 //     waits for a person.
 //   - [limits.Breaker]: rules or models are stopped if they carry out, fail or have undone too many actions. Notify is
 //     called once.
+//   - [Config].Drifts: rules and models that people have corrected too often ask about each decision, until a person
+//     says that they are right again.
 //   - [limits.Quiet]: hours in which all actions except those listed wait until the hours end.
 //   - [stop.Switch], [Config].StopFile: no action starts, on all machines or on this one, until a person resumes.
 //   - [Config].DryRun: decisions are made and recorded, and no action is carried out. A pipeline rolls the

@@ -2,6 +2,7 @@ package safety
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,8 @@ type Filter struct {
 
 	// Limit is the maximum number of entries. Default 20; bounds 1 to 100.
 	Limit int
+
+	fewSure bool // few decisions have such a confidence: their index finds them
 }
 
 // SelectsAll reports whether the filter restricts nothing; its Before and Limit do not count.
@@ -96,13 +99,16 @@ func (f Filter) build(listing string) (query string, args []any, err error) {
 	w := where{clauses: []string{"1 = 1"}}
 	w.text("actions.account_id = ?", f.AccountID)
 	w.text("actions.message_id = ?", f.MessageID)
-	w.text("approvals.group_id = ?", f.Group)
+	w.text("approvals.group_id <> '' AND approvals.group_id = ?", f.Group) // the index has no others
 	if f.Rule != "" {
 		w.add("(decisions.rule_id = ? OR decisions.rule_name = ?)", f.Rule, f.Rule)
 	}
 	w.text("actions.id < ?", f.Before)
 	in(&w, "actions.type IN (?)", f.Types)
 	in(&w, "actions.state IN (?)", f.States)
+	if len(f.States) > 0 && !slices.ContainsFunc(f.States, postroom.ActionState.Final) {
+		w.add(isOpen)
+	}
 	in(&w, "decisions.source IN (?)", f.Sources)
 	w.instant("actions.created_at >= ?", f.Since)
 	w.instant("actions.created_at < ?", f.Until)
@@ -112,7 +118,10 @@ func (f Filter) build(listing string) (query string, args []any, err error) {
 	if f.KeyPrefix != "" {
 		w.add(`decisions.decision_key LIKE ? ESCAPE '\'`, escapeLike.Replace(dbvalue.Clean(f.KeyPrefix))+"%")
 	}
-	if f.Confidence != nil {
+	switch {
+	case f.fewSure:
+		w.add("decisions.id IN ("+selectOfConfidence+")", f.Confidence.Min, f.Confidence.Max)
+	case f.Confidence != nil:
 		w.add("decisions.confidence BETWEEN ? AND ?", f.Confidence.Min, f.Confidence.Max)
 	}
 	w.args = append(w.args, f.Limit)

@@ -39,9 +39,10 @@ const bySender = "sender "
 const standingAlone = "alone "
 
 // groupOf returns the requests that a person answers together with the one about a decision: those beyond the share of
-// models, those about notices, those that a cap or a breaker holds, and those of models about the mail of one domain,
-// or about all mail that is not verified, the last three after the third of a day. A batch of rules over earlier mail
-// is grouped by its own command. What must be approved one by one stands alone, and is counted for itself.
+// models, those about notices, those that a cap or a breaker holds, those of rules that a drift asks about, and those
+// of models about the mail of one domain, or about all mail that is not verified, the last four after the third of a
+// day. A batch of rules over earlier mail is grouped by its own command. What must be approved one by one stands alone,
+// and is counted for itself.
 func groupOf(kinds *postroom.Kinds, msg *postroom.Message, d postroom.Decision, v *gate.Verdict,
 	from origin.Origin) groups.Kind {
 	if msg == nil || strings.HasPrefix(d.Key, postroom.BatchKeyPrefix) {
@@ -54,6 +55,10 @@ func groupOf(kinds *postroom.Kinds, msg *postroom.Message, d postroom.Decision, 
 			kind.Key, kind.Alone = string(check), 0
 		case gate.OverrideCap, gate.OverrideBreaker:
 			kind.Key = string(check)
+		case gate.OverrideDrift:
+			if d.Source != postroom.SourceModel { // whose mail stays grouped by sender, with the bounds of senders
+				kind.Key = string(check)
+			}
 		}
 	}
 	if kind.Key == "" && d.Source == postroom.SourceModel {
@@ -136,6 +141,7 @@ func about(key string) string {
 		return map[string]string{
 			string(gate.OverrideShare): "mail beyond their share", string(gate.OverrideNotice): "notices",
 			string(gate.OverrideCap): "what a cap holds", string(gate.OverrideBreaker): "what a breaker holds",
+			string(gate.OverrideDrift): "what you have corrected too often",
 		}[key]
 	}
 	_, mailbox, _ := strings.Cut(names, " ")

@@ -93,12 +93,23 @@ func (j *judge) endsAtOnce(
 	return postroom.ActionCanceled, why, err
 }
 
-// beyond asks about a decision that nothing else speaks against, if a cap or a breaker is exceeded.
+// beyond asks about a decision that nothing else speaks against, if a cap or a breaker is exceeded, or if people have
+// corrected too much of what has decided.
 func (j *judge) beyond(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v *gate.Verdict,
 ) error {
 	if v.RequiresApproval || msg == nil || d.Action == postroom.None {
 		return nil
+	}
+	if j.cfg.Drifts != nil {
+		why, err := j.cfg.Drifts.Asks(ctx, tx, msg.AccountID, d)
+		if err != nil {
+			return fmt.Errorf("safety: ask whether there is a drift: %w", err)
+		}
+		if why != "" {
+			v.Doubt(gate.Doubt{Check: gate.OverrideDrift, Reason: why})
+			return nil // nothing is done that a cap or a breaker counts
+		}
 	}
 	stopped, err := j.breakers.Stopped(ctx, tx, msg.AccountID, d.Source)
 	if err != nil {

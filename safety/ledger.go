@@ -66,7 +66,7 @@ func NewLedger(cfg Config) (*Ledger, error) {
 		return l.judge.gateOf(accountID).Policy().Breaker
 	}, counting, l.events)
 	l.judge = &judge{l.cfg, judging, l.breakers, counting}
-	l.actions = &actions{l.audit, l.checkpoint}
+	l.actions = &actions{l.audit, l.checkpoint, cfg.OnEnded}
 	l.requests = &requests{l.cfg, l.keys, l.audit, l.actions, l.checkpoint}
 	l.WakeUps = &WakeUps{cfg.DB, l.keys, l.actions}
 	return l, nil

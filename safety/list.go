@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // Actions lists actions and their decisions, newest first.
@@ -18,7 +21,10 @@ func (l *Ledger) Actions(ctx context.Context, f Filter) ([]Entry, error) {
 	return entries(ctx, l.cfg, f, listActions)
 }
 
-func entries(ctx context.Context, cfg *Config, f Filter, statement string) ([]Entry, error) {
+func entries(ctx context.Context, cfg *Config, f Filter, statement string) (_ []Entry, err error) {
+	if f.fewSure, err = fewOf(ctx, cfg.DB, f.Confidence); err != nil {
+		return nil, err
+	}
 	query, args, err := listing(f, cfg.Kinds, statement)
 	if err != nil {
 		return nil, err
@@ -28,6 +34,22 @@ func entries(ctx context.Context, cfg *Config, f Filter, statement string) ([]En
 		return nil, fmt.Errorf("safety: list: %w", err)
 	}
 	return list, nil
+}
+
+// few is how many entries are found and sorted faster than the newest ones are searched for them.
+const few = 1000
+
+// fewOf reports whether few decisions have a confidence in the range.
+func fewOf(ctx context.Context, db queue.DB, r *Range) (bool, error) {
+	if r == nil || !(r.Max < 1) {
+		return false, nil
+	}
+	var n int
+	query := sqlx.Rebind(sqlx.DOLLAR, "SELECT COUNT(*) FROM ("+selectOfConfidence+" LIMIT ?) AS found")
+	if err := dbquery.Get(ctx, db.Reader(), &n, query, r.Min, r.Max, few); err != nil {
+		return false, fmt.Errorf("safety: count decisions by their confidence: %w", err)
+	}
+	return n < few, nil
 }
 
 // Decisions lists the decisions whose actions match the filter, newest first, undos excluded.
@@ -98,6 +120,32 @@ func (l *Ledger) Decision(ctx context.Context, id string) (DecisionRecord, error
 	return d, nil
 }
 
+// EntryTx returns an action and its decision inside a write transaction, or [postroom.ErrNotFound].
+func (l *Ledger) EntryTx(ctx context.Context, tx queue.Tx, actionID string) (Entry, error) {
+	return oneEntry(ctx, tx, "action "+actionID, selectEntry, actionID)
+}
+
+// LastDone returns the actions of the message that were carried out last and their decisions, undos excluded, inside
+// a write transaction: 10 at most, the newest first.
+func LastDone(ctx context.Context, tx queue.Tx, accountID, messageID string) ([]Entry, error) {
+	list, err := all[entryRow, Entry](ctx, tx, selectLastDone, accountID, messageID)
+	if err != nil {
+		return nil, fmt.Errorf("safety: read the last actions of message %s: %w", messageID, err)
+	}
+	return list, nil
+}
+
+func oneEntry(ctx context.Context, tx queue.Tx, what, statement string, args ...any) (Entry, error) {
+	e, err := get[entryRow, Entry](ctx, tx, statement, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, fmt.Errorf("safety: %s: %w", what, postroom.ErrNotFound)
+	}
+	if err != nil {
+		return e, fmt.Errorf("safety: read %s: %w", what, err)
+	}
+	return e, nil
+}
+
 // maxCandidates bounds the number of ids in the error about an ambiguous prefix.
 const maxCandidates = 10
 
@@ -124,7 +172,16 @@ func (l *Ledger) Resolve(ctx context.Context, prefix string) (string, error) {
 // Executing returns the action of the message that is executing, undos included; nil if none is. While a wake-up has
 // the lock, it returns the snooze, with the job of the wake-up.
 func (l *Ledger) Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error) {
-	a, err := get[lockRow, postroom.Action](ctx, l.cfg.DB.Reader(), selectLockHolder, accountID, messageID)
+	return executing(ctx, l.cfg.DB.Reader(), accountID, messageID)
+}
+
+// Executing is [Ledger.Executing] inside a write transaction.
+func Executing(ctx context.Context, tx queue.Tx, accountID, messageID string) (*postroom.Action, error) {
+	return executing(ctx, tx, accountID, messageID)
+}
+
+func executing(ctx context.Context, q dbquery.Querier, accountID, messageID string) (*postroom.Action, error) {
+	a, err := get[lockRow, postroom.Action](ctx, q, selectLockHolder, accountID, messageID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil //nolint:nilnil // none is no error, and no action

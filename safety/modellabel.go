@@ -6,15 +6,16 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/gate"
 )
 
 // capabilityDoubts ask about recipients that are neither the sender of the message nor in the policy, and about labels
 // that the account does not have or that its user keeps from models.
-func (j *judge) capabilityDoubts(ctx context.Context, msg *postroom.Message, d postroom.Decision) (
+func (j *judge) capabilityDoubts(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (
 	[]gate.Doubt, error) {
 	doubts := j.gateOf(accountIn(msg)).RecipientDoubts(msg, d)
-	unknown, err := j.unknownLabel(ctx, msg, d)
+	unknown, err := j.unknownLabel(ctx, tx, msg, d)
 	if err != nil || unknown == "" {
 		return doubts, err
 	}
@@ -22,12 +23,13 @@ func (j *judge) capabilityDoubts(ctx context.Context, msg *postroom.Message, d p
 }
 
 // unknownLabel returns the fault of the label in a model's decision; empty if there is none.
-func (j *judge) unknownLabel(ctx context.Context, msg *postroom.Message, d postroom.Decision) (string, error) {
+func (j *judge) unknownLabel(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (string,
+	error) {
 	names := j.cfg.Kinds.LabelParameters(d.Action)
 	if j.cfg.Labels == nil || msg == nil || len(names) == 0 {
 		return "", nil
 	}
-	labels, err := j.cfg.Labels.Labels(ctx, msg.AccountID)
+	labels, err := j.cfg.Labels.LabelsTx(ctx, tx, msg.AccountID)
 	if err != nil {
 		return "", fmt.Errorf("safety: look up the labels of account %s: %w", msg.AccountID, err)
 	}

@@ -57,7 +57,9 @@ func (p *prey) LabelID(_ context.Context, _, name string) (id string, ok bool, e
 	return "", false, nil
 }
 
-func (p *prey) Labels(context.Context, string) ([]postroom.Label, error) { return p.labels, nil }
+func (p *prey) LabelsTx(context.Context, queue.Tx, string) ([]postroom.Label, error) {
+	return p.labels, nil
+}
 
 // Decide is that of a user without rules.
 func (p *prey) Decide(context.Context, *postroom.Message) (postroom.Decision, error) {
@@ -110,7 +112,7 @@ func (p *prey) read(t *testing.T) {
 // outboundKinds has also the kinds that send.
 func outboundKinds(t testing.TB) *postroom.Kinds {
 	var more []postroom.Kind
-	for _, kind := range []postroom.ActionType{postroom.Forward, postroom.AutoReply, postroom.Escalate} {
+	for _, kind := range []postroom.ActionType{postroom.Forward, postroom.AutoReply} {
 		k, _ := postroom.StandardKind(kind)
 		k.Job = "outbound.send"
 		more = append(more, k)
@@ -194,7 +196,7 @@ func TestAModelThatObeysTheMail(t *testing.T) {
 		summary.States[postroom.ActionCompleted]+summary.States[postroom.ActionFailed]+
 		summary.States[postroom.ActionCanceled])
 	require.LessOrEqual(t, summary.Approvals, 200, "people are asked about some of it only")
-	for _, tried := range []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply, postroom.Escalate,
+	for _, tried := range []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply,
 		postroom.Trash, postroom.Move} {
 		require.Positive(t, summary.Actions[tried], "the model has tried %s", tried)
 	}

@@ -17,7 +17,7 @@ import (
 // drawer has the labels of an account.
 type drawer []postroom.Label
 
-func (d drawer) Labels(context.Context, string) ([]postroom.Label, error) {
+func (d drawer) LabelsTx(context.Context, queue.Tx, string) ([]postroom.Label, error) {
 	if d == nil {
 		return nil, errors.New("the drawer is stuck")
 	}

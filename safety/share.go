@@ -41,7 +41,7 @@ func (j *judge) modelDoubts(
 	if d.Action == postroom.None || j.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx).Local()) != nil {
 		return nil, nil //nolint:nilerr // what cannot be carried out does nothing
 	}
-	doubts, err := j.capabilityDoubts(ctx, msg, d)
+	doubts, err := j.capabilityDoubts(ctx, tx, msg, d)
 	if err != nil {
 		return nil, err
 	}

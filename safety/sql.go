@@ -200,6 +200,18 @@ WHERE id = $1`
 INSERT INTO action_links (cause_action_id, effect_action_id, relation, created_at)
 VALUES ($1, $2, 'undo_of', $3)`
 
+	insertLink = `
+INSERT INTO action_links (cause_action_id, effect_action_id, relation, created_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT DO NOTHING`
+
+	selectLinks = `
+SELECT cause_action_id, effect_action_id, relation, created_at
+FROM action_links
+WHERE (cause_action_id = $1 OR effect_action_id = $1)
+  AND relation <> 'undo_of'
+ORDER BY created_at, cause_action_id, effect_action_id`
+
 	voidUndoLink = `
 UPDATE action_links
 SET void_at = $1
@@ -286,10 +298,12 @@ INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expire
   signature, used_by)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', '', '', '')`
 
+	// Without group_id <> '' the index of groups is not used, whatever the parameter.
 	selectGroup = `
 SELECT ` + approvalColumns + `
 FROM approvals
 WHERE group_id = $1
+  AND group_id <> ''
   AND outcome = 'waiting'
   AND expires_at > $2
 ORDER BY id`
@@ -321,15 +335,33 @@ WHERE `
 	listDecisions = listActions + `NOT EXISTS (SELECT 1 FROM action_links WHERE cause_action_id = actions.id AND relation = 'undo_of')
   AND `
 
+	selectEntry = listActions + `actions.id = $1`
+
+	selectLastDone = listDecisions + `actions.account_id = $1
+  AND actions.message_id = $2
+  AND actions.state = 'completed'
+  AND actions.sequence IS NOT NULL
+ORDER BY actions.sequence DESC
+LIMIT 10`
+
+	// SQLite keeps the order of a cross join. By itself it reads all actions, once it has counted those and no request.
 	listApprovals = `
 SELECT ` + actionColumns + `, ` + decisionColumns + `, ` + approvalColumns + `
-FROM actions
+FROM approvals
+CROSS JOIN actions
 JOIN decisions ON decisions.id = actions.decision_id
-JOIN approvals ON approvals.action_id = actions.id AND approvals.outcome = 'waiting'
-WHERE `
+WHERE approvals.outcome = 'waiting'
+  AND actions.id = approvals.action_id
+  AND `
 
-	selectWaiting = listApprovals + `actions.id = $1
+	selectWaiting = listApprovals + `approvals.action_id = $1
   AND actions.state = 'pending_approval'`
+
+	// What has not ended is found by the index actions_open.
+	isOpen = `actions.state IN ('queued', 'executing', 'pending_approval')`
+
+	// By the index decisions_confidence.
+	selectOfConfidence = `SELECT id FROM decisions WHERE confidence < 1 AND confidence BETWEEN ? AND ?`
 
 	newestFirst = `
 ORDER BY actions.id DESC
@@ -353,11 +385,13 @@ WHERE id >= $1
 ORDER BY id
 LIMIT 11`
 
+	// A cross join as in listApprovals.
 	countApprovals = `
 SELECT COUNT(*)
 FROM approvals
-JOIN actions ON actions.id = approvals.action_id
-WHERE outcome = 'waiting'
+CROSS JOIN actions
+WHERE actions.id = approvals.action_id
+  AND outcome = 'waiting'
   AND state = 'pending_approval'`
 
 	selectRev = `

@@ -37,6 +37,7 @@ func CanFollow(from, to postroom.ActionState) bool { return slices.Contains(befo
 type actions struct {
 	audit      *auditor
 	checkpoint *checkpoint.Checkpoint
+	onEnded    func(ctx context.Context, tx queue.Tx, a postroom.Action) error // may be nil
 }
 
 // A change is a transition: its name, the new state and the other columns that it writes.
@@ -79,7 +80,11 @@ func (as *actions) move(ctx context.Context, tx queue.Tx, row *actionRow, c chan
 	if a, err := as.store(ctx, tx, row, &next, c.op); err != nil {
 		return a, err
 	}
-	return row.value()
+	a, err := row.value()
+	if err != nil || as.onEnded == nil || !a.State.Final() || a.State == postroom.ActionCompleted {
+		return a, err
+	}
+	return a, as.onEnded(ctx, tx, a)
 }
 
 // store writes the next version of an action, if the row is still the one that was read.

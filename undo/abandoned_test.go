@@ -59,7 +59,7 @@ func (h *house) runUntilRetried(jobType string) string {
 		Kinds: []queue.EventKind{queue.EventRetried}})
 	require.NoError(h, err)
 	defer events.Close()
-	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond})
+	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond})
 	require.NoError(h, err)
 	require.NoError(h, gmail.Register(d, h.gmail))
 	require.NoError(h, undo.Register(d, h.undo))

@@ -7,16 +7,16 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { dbtest.Main(m, queue.Migrate, mailstore.Migrate, safety.Migrate) }
 
 const account = "account-1"
 

@@ -41,7 +41,7 @@ func (h *fixture) runUntilRetried(t *testing.T, jobID string) {
 		Kinds: []queue.EventKind{queue.EventRetried}})
 	require.NoError(t, err)
 	defer events.Close()
-	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond})
+	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond})
 	require.NoError(t, err)
 	require.NoError(t, undo.Register(d, h.cfg))
 	ctx, cancel := context.WithCancel(t.Context())

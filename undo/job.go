@@ -91,7 +91,7 @@ func (u *Undoer) original(ctx context.Context, p ActionPayload) (postroom.Action
 	if err := u.check(a, nil); err != nil {
 		return a, queue.Fatal(err)
 	}
-	err = u.checkAccount(ctx, a)
+	err = u.checkAccount(ctx, nil, a)
 	if errors.Is(err, ErrAccountRemoved) {
 		err = queue.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -34,6 +35,7 @@ func (h *fixture) act(messageID string, change postroom.LabelChange) postroom.Ac
 // people's changes alone would have made of it.
 func TestAllUndoneAtOnce(t *testing.T) {
 	labels := []string{"UNREAD", "STARRED", "Label_1", "Label_2"}
+	dbtest.Checks(t, 25)
 	each(t, func(t *testing.T, base *fixture) {
 		rapid.Check(t, func(t *rapid.T) {
 			h := *base

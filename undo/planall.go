@@ -175,7 +175,7 @@ func (m *messagePlan) undo(ctx context.Context, a postroom.Action) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
-	if err := m.mayUndo(ctx, a, live); err != nil {
+	if err := m.mayUndo(ctx, nil, a, live); err != nil {
 		return refusal(a, err)
 	}
 	switch {

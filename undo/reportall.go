@@ -53,15 +53,17 @@ func (u *Undoer) result(ctx context.Context, a postroom.Action) (Result, error) 
 	case live == nil:
 		return u.notUndone(ctx, a)
 	case live.State != postroom.ActionCompleted:
-		return Result{Action: a, Ending: EndingWaiting}, nil
+		return Result{Action: a, Ending: EndingWaiting, JobID: live.JobID}, nil
 	}
 	r, err := u.storedReport(ctx, live.ID)
-	return resultOf(a, r), err
+	o := resultOf(a, r)
+	o.JobID = live.JobID
+	return o, err
 }
 
 // notUndone returns the result of an undo that has not begun, or has failed.
 func (u *Undoer) notUndone(ctx context.Context, a postroom.Action) (Result, error) {
-	if err := u.mayUndo(ctx, a, nil); err != nil {
+	if err := u.mayUndo(ctx, nil, a, nil); err != nil {
 		return refusal(a, err)
 	}
 	jobs, err := u.queue.Jobs(ctx, queue.Filter{Key: jobKey(a), Limit: 1})
@@ -69,7 +71,7 @@ func (u *Undoer) notUndone(ctx context.Context, a postroom.Action) (Result, erro
 		return Result{}, err
 	}
 	if len(jobs) > 0 && !jobs[0].State.Finished() {
-		return Result{Action: a, Ending: EndingWaiting}, nil
+		return Result{Action: a, Ending: EndingWaiting, JobID: jobs[0].ID}, nil
 	}
 	undos, err := u.ledger.Undos(ctx, a.ID)
 	switch {

@@ -46,6 +46,8 @@ func (e Ending) Undone() bool {
 type Result struct {
 	Action postroom.Action
 	Ending Ending
+	// JobID is the job of the undo; empty if nobody has requested one.
+	JobID string
 	// Report is zero unless the action counts as undone; see [Ending.Undone].
 	Report Report
 	// Err is the reason of a refusal, one of those at [ErrRefused], or of a failure; otherwise nil.

@@ -141,13 +141,17 @@ func (u *Undoer) makeDue(ctx context.Context, tx queue.Tx, jobIDs []string) erro
 }
 
 // revivable returns the job that the undo of an undo has to enqueue again; nil if there is none. The error is
-// [ErrTooLate] if its time has passed, since nothing would then end the action.
-func (u *Undoer) revivable(ctx context.Context, original postroom.Action) (*queue.Job, error) {
+// [ErrTooLate] if its time has passed, since nothing would then end the action. tx is nil outside of a transaction.
+func (u *Undoer) revivable(ctx context.Context, tx queue.Tx, original postroom.Action) (job *queue.Job, err error) {
 	id, ok := original.UndoHint.InverseParameters.Text(paramReviveJob)
 	if !ok {
 		return nil, nil //nolint:nilnil // none is no error, and no job
 	}
-	job, err := u.queue.Job(ctx, id)
+	if tx == nil {
+		job, err = u.queue.Job(ctx, id)
+	} else {
+		job, err = u.queue.JobTx(ctx, tx, id)
+	}
 	if errors.Is(err, queue.ErrJobNotFound) {
 		return nil, fmt.Errorf("%w: its job %s is no longer stored", ErrTooLate, id)
 	}
@@ -164,7 +168,7 @@ func (u *Undoer) revivable(ctx context.Context, original postroom.Action) (*queu
 // revive enqueues the job that the undo has canceled again, once for all attempts, and before anything is changed at
 // the provider: a crash in between leaves a job that ends an action that has not begun.
 func (u *Undoer) revive(ctx context.Context, w *queue.Work[ActionPayload], original postroom.Action) error {
-	job, err := u.revivable(ctx, original)
+	job, err := u.revivable(ctx, nil, original)
 	if errors.Is(err, ErrTooLate) {
 		if done, startedErr := w.StepStarted(ctx, stepRevive); done || startedErr != nil {
 			return startedErr // enqueued in time, by an earlier attempt

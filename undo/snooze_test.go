@@ -201,7 +201,7 @@ func TestAWakeUpThatComesDuringTheRedo(t *testing.T) {
 	require.NoError(t, err)
 	defer events.Close()
 	put := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	go func() {
 		<-gate.Arrived()

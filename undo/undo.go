@@ -68,6 +68,8 @@ type Identifier interface {
 type AccountKeeper interface {
 	// AccountRemoved reports whether the account was removed, or is being removed.
 	AccountRemoved(ctx context.Context, accountID string) (bool, error)
+	// AccountRemovedTx is AccountRemoved within a transaction.
+	AccountRemovedTx(ctx context.Context, tx queue.Tx, accountID string) (bool, error)
 }
 
 // A Limiter is a [Mailbox] whose accounts have limit keys, which the jobs of undos get. While the key of an account
@@ -104,6 +106,10 @@ type Config struct {
 	// ByHand returns what people have changed of the labels of a message since it came; *mailstore.Store has such
 	// a method. [Undoer.Reverses] asks for it. Default nil: only changes that the snapshots of actions show are known.
 	ByHand func(ctx context.Context, messageID string) (postroom.LabelChange, error)
+	// OnRequest is called when the undo of an action is requested, with the name of [Undoer.As], in the transaction that
+	// records the request; an error rolls that back. A second request of an undo that is under way is no call. Default
+	// nil: no call.
+	OnRequest func(ctx context.Context, tx queue.Tx, original postroom.Action, by string) error
 }
 
 // An Undoer requests undos and reports on them. It is safe for concurrent use. [NewUndoer] makes one; the zero Undoer
@@ -115,6 +121,8 @@ type Undoer struct {
 	kinds   *postroom.Kinds
 	byHand  func(ctx context.Context, messageID string) (postroom.LabelChange, error) // nil without Config.ByHand
 	by      string                                                                    // who requests
+	// asked is nil without Config.OnRequest.
+	asked func(ctx context.Context, tx queue.Tx, original postroom.Action, by string) error
 }
 
 // As returns an undoer that puts its requests on record as those of the person or program with the name.
@@ -140,7 +148,7 @@ func NewUndoer(cfg Config) (*Undoer, error) {
 		return nil, err
 	}
 	return &Undoer{queue: cfg.Queue, ledger: cfg.Ledger, mailbox: cfg.Mailbox, kinds: cfg.Kinds,
-		byHand: cfg.ByHand}, nil
+		byHand: cfg.ByHand, asked: cfg.OnRequest}, nil
 }
 
 // Register registers the handler of [JobAction], with the options. A missing field of the configuration is an error
@@ -176,14 +184,18 @@ func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (q
 	if err != nil {
 		return queue.EnqueueResult{}, err
 	}
-	if err := u.mayUndo(ctx, original, live); err != nil {
+	if err := u.mayUndo(ctx, tx, original, live); err != nil {
 		return queue.EnqueueResult{}, err
 	}
 	result, err := u.queue.EnqueueTx(ctx, tx, u.newJob(original))
 	if err != nil {
 		return result, err
 	}
-	return result, u.ledger.RequestUndo(ctx, tx, original.ID, result.ID, u.by)
+	err = u.ledger.RequestUndo(ctx, tx, original.ID, result.ID, u.by)
+	if err == nil && u.asked != nil && !result.Duplicate {
+		err = u.asked(ctx, tx, original, u.by)
+	}
+	return result, err
 }
 
 // Plan returns what an undo would change at the message now, and refuses as [Undoer.Request] does. It changes nothing.
@@ -196,7 +208,7 @@ func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if err := u.mayUndo(ctx, original, live); err != nil {
+	if err := u.mayUndo(ctx, nil, original, live); err != nil {
 		return Report{}, err
 	}
 	if byHost(original) {
@@ -263,15 +275,16 @@ func describe(undo postroom.Action) string {
 	return s
 }
 
-// mayUndo returns an error if the action cannot be undone now; live is its undo, if it has one.
-func (u *Undoer) mayUndo(ctx context.Context, original postroom.Action, live *postroom.Action) error {
+// mayUndo returns an error if the action cannot be undone now; live is its undo, if it has one. tx is nil outside of a
+// transaction.
+func (u *Undoer) mayUndo(ctx context.Context, tx queue.Tx, original postroom.Action, live *postroom.Action) error {
 	if err := u.check(original, live); err != nil {
 		return err
 	}
-	if err := u.checkAccount(ctx, original); err != nil {
+	if err := u.checkAccount(ctx, tx, original); err != nil {
 		return err
 	}
-	_, err := u.revivable(ctx, original)
+	_, err := u.revivable(ctx, tx, original)
 	if errors.Is(err, ErrTooLate) {
 		return refused(original, err)
 	}
@@ -290,13 +303,18 @@ func (u *Undoer) check(original postroom.Action, live *postroom.Action) error {
 }
 
 // checkAccount returns an error if there is no mailbox left to undo the action in. The host may undo its own actions
-// all the same.
-func (u *Undoer) checkAccount(ctx context.Context, original postroom.Action) error {
+// all the same. tx is nil outside of a transaction.
+func (u *Undoer) checkAccount(ctx context.Context, tx queue.Tx, original postroom.Action) (err error) {
 	keeper, ok := u.mailbox.(AccountKeeper)
 	if !ok || byHost(original) {
 		return nil
 	}
-	removed, err := keeper.AccountRemoved(ctx, original.AccountID)
+	var removed bool
+	if tx == nil {
+		removed, err = keeper.AccountRemoved(ctx, original.AccountID)
+	} else {
+		removed, err = keeper.AccountRemovedTx(ctx, tx, original.AccountID)
+	}
 	if removed {
 		return refused(original, ErrAccountRemoved)
 	}

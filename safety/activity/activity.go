@@ -5,6 +5,7 @@ package activity
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -82,7 +83,90 @@ func (r *Reader) Undone(ctx context.Context, accountID string, from, until time.
 	return undone, nil
 }
 
+// A ModelAction is what a model's decision has come to.
+type ModelAction struct {
+	ActionID   string               `db:"action_id"`
+	MessageID  string               `db:"message_id"`
+	Sender     string               `db:"sender"` // of the message
+	Action     postroom.ActionType  `db:"type"`
+	Confidence float64              `db:"confidence"`
+	State      postroom.ActionState `db:"state"`    // completed or rejected
+	Approved   bool                 `db:"approved"` // by a person
+	EndedAt    dbtime.Time          `db:"ended_at"`
+	AnsweredAt dbtime.Time          `db:"answered_at"` // by a person; zero if nobody was asked
+	Group      string               `db:"group_id"`    // of the request; empty if it stood alone
+}
+
+// OfModels lists up to most actions of an account that models have decided on, and that were completed or rejected
+// since an instant, the newest first. Undos and what changes nothing are left out.
+func (r *Reader) OfModels(ctx context.Context, accountID string, since time.Time, most int) (list []ModelAction,
+	err error) {
+	err = dbquery.Select(ctx, r.db.Reader(), &list, listOfModels, accountID, dbtime.Of(since), most)
+	if err != nil {
+		return nil, fmt.Errorf("safety: list the actions of models: %w", err)
+	}
+	return list, nil
+}
+
+// An Actor is a rule at a version, or the models, of an account.
+type Actor struct {
+	AccountID           string
+	RuleID, RuleVersion string // empty: the models
+}
+
+// Acted lists up to most messages on which an actor has acted since an instant, in the caller's transaction, the one
+// acted on last first. What a person had approved is among it, and so is what was taken back.
+func Acted(ctx context.Context, tx queue.Tx, by Actor, since time.Time, most int) (messages []string, err error) {
+	var ids []string
+	err = dbquery.Select(ctx, tx, &ids, listActed, by.AccountID, dbtime.Of(since), by.RuleID, by.RuleVersion,
+		most*actsOfMessage)
+	if err != nil {
+		return nil, fmt.Errorf("safety: list what was acted on: %w", err)
+	}
+	for _, id := range ids {
+		if len(messages) < most && !slices.Contains(messages, id) {
+			messages = append(messages, id)
+		}
+	}
+	return messages, nil
+}
+
+// actsOfMessage is how many actions on a message Acted reads on average at most: it runs within a write transaction.
+const actsOfMessage = 4
+
 const (
+	// By the index actions_ended.
+	listActed = `
+SELECT a.message_id
+FROM actions a
+JOIN decisions d ON d.id = a.decision_id AND d.action_type = a.type
+WHERE a.account_id = $1
+  AND a.ended_at >= $2
+  AND a.state = 'completed'
+  AND d.rule_id = $3
+  AND d.rule_version = $4
+  AND d.source IN ('deterministic', 'llm')
+ORDER BY a.ended_at DESC, a.id DESC
+LIMIT $5`
+
+	// By the index actions_ended.
+	listOfModels = `
+SELECT a.id AS action_id, a.message_id, d.sender, a.type, d.confidence, a.state, a.ended_at,
+  CASE WHEN a.approval_id <> '' THEN 1 ELSE 0 END AS approved,
+  (SELECT MAX(p.decided_at) FROM approvals p WHERE p.action_id = a.id AND p.outcome IN ('approved', 'rejected'))
+    AS answered_at,
+  COALESCE((SELECT MAX(p.group_id) FROM approvals p WHERE p.action_id = a.id AND p.outcome IN ('approved', 'rejected')), '')
+    AS group_id
+FROM actions a
+JOIN decisions d ON d.id = a.decision_id AND d.action_type = a.type
+WHERE a.account_id = $1
+  AND a.ended_at >= $2
+  AND a.state IN ('completed', 'rejected')
+  AND d.source = 'llm'
+  AND d.confidence IS NOT NULL
+ORDER BY a.ended_at DESC, a.id DESC
+LIMIT $3`
+
 	countDecided = `
 SELECT source, rule_id, rule_name, model, action_type, COUNT(*) AS n
 FROM decisions

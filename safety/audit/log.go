@@ -170,6 +170,19 @@ func (l *Log) Has(ctx context.Context, q Querier, head Head) (bool, error) {
 	return sum == head.Hash, err
 }
 
+// Undo returns the entry of the request of an undo, by the id of its job, the first if there were several. known
+// reports whether there is one.
+func (l *Log) Undo(ctx context.Context, jobID string) (e Entry, known bool, err error) {
+	err = dbquery.Get(ctx, l.db.Reader(), &e, selectUndo, jobID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, false, nil
+	}
+	if err != nil {
+		return e, false, fmt.Errorf("audit: read who has requested an undo: %w", err)
+	}
+	return e, true, nil
+}
+
 // A Querier is a database or a transaction.
 type Querier = dbquery.Querier
 
@@ -191,6 +204,14 @@ WHERE number = $1`
 	insertEntry = `
 INSERT INTO audit_entries (number, account_id, kind, subject_id, rev, note, digest, hash, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+
+	selectUndo = `
+SELECT number, account_id, kind, subject_id, rev, note, digest, hash, created_at
+FROM audit_entries
+WHERE kind = 'undo'
+  AND subject_id = $1
+ORDER BY number
+LIMIT 1`
 
 	selectEntries = `
 SELECT number, account_id, kind, subject_id, rev, note, digest, hash, created_at

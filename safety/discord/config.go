@@ -44,6 +44,9 @@ type Config struct {
 	// [Content].Refused if the content must never be sent. Default nil: actions send nothing.
 	Compose func(ctx context.Context, action postroom.Action) (Content, error)
 
+	// ReadNotice returns the text of a [Notice] that has none: jobs need not hold the words of mail. Default nil.
+	ReadNotice func(ctx context.Context, about string) (text string, err error)
+
 	// RemindAfter is how long a request waits before a digest lists it, and between two digests that list it. Default 24
 	// h; at least 1 minute.
 	RemindAfter time.Duration

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
@@ -23,7 +22,7 @@ import (
 	"github.com/postroom-go/postroom/safety/discord/discordtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { dbtest.Main(m, queue.Migrate, safety.Migrate, discord.Migrate) }
 
 var (
 	ann     = discordtest.User{ID: "53908232506183680", Username: "ann"}

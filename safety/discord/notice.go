@@ -15,7 +15,7 @@ const JobNotice queue.Type[Notice] = "approval.notice"
 // A Notice is a text for the people of the channel that asks nothing, such as that somebody has to sign in again.
 type Notice struct {
 	About string `json:"about"` // what it is about; there is one notice of it at a time
-	Text  string `json:"text"`  // shown as it is, without mentions; 2,000 characters at most
+	Text  string `json:"text"`  // shown as it is, without mentions; 2,000 characters at most; empty: see ReadNotice of [Config]
 }
 
 // NewNoticeJob makes the job that posts a notice. Enqueue it in the transaction of what it is about.
@@ -31,9 +31,15 @@ func (b *Bot) notice(ctx context.Context, w *queue.Work[Notice]) error {
 	if err != nil {
 		return queue.Fatal(err)
 	}
+	text := w.Payload.Text
+	if text == "" && b.cfg.ReadNotice != nil {
+		if text, err = b.cfg.ReadNotice(ctx, w.Payload.About); err != nil {
+			return err
+		}
+	}
 	footer := "notice " + w.Job.ID
 	p := posting{channel: b.cfg.Channel, nonce: nonce, body: &discordgo.MessageSend{
-		Embeds: []*discordgo.MessageEmbed{{Description: cut(w.Payload.Text, 2000), Color: amber,
+		Embeds: []*discordgo.MessageEmbed{{Description: cut(text, 2000), Color: amber,
 			Footer: &discordgo.MessageEmbedFooter{Text: footer}}},
 		Components: []discordgo.MessageComponent{}, AllowedMentions: noMentions(),
 	}}

@@ -1,5 +1,6 @@
 // Package events records the changes of what may be done as a whole: stops, open breakers, settings, databases that
-// were put back and accepted, and requests that people are not asked any more. Rows are only added.
+// were put back and accepted, and requests that people are not asked any more. A host records with kinds of its own
+// what else people do and nothing else has on record. Rows are only added.
 package events
 
 import (
@@ -32,9 +33,27 @@ const (
 	// NotAsked reports that models have caused so many requests of a kind that people are not asked about more of it
 	// for the rest of the day.
 	NotAsked Kind = "not_asked"
-	// DraftRework and DraftDiscarded report what a person has said about the draft of an answer; Why names its thread.
+	// DraftAsked and the next ones report what a person has said about the draft of an answer; Why names its thread.
+	DraftAsked     Kind = "draft_asked"
+	DraftSend      Kind = "draft_send" // before Gmail is asked; Why has the hash of the draft as well
 	DraftRework    Kind = "draft_rework"
 	DraftDiscarded Kind = "draft_discarded"
+
+	// VoiceEdited and VoiceRebuild report what a person has said about the profile of its way to write.
+	VoiceEdited  Kind = "voice_edited"
+	VoiceRebuild Kind = "voice_rebuild"
+
+	// DriftWarns and DriftAsks report that people have corrected some of what a rule, or the models, have done last, and
+	// so much that people are asked from then on; DriftEnded, that a person has said that it is right again, or that the
+	// corrections were made in bulk, and do not count yet.
+	DriftWarns Kind = "drift_warns"
+	DriftAsks  Kind = "drift_asks"
+	DriftEnded Kind = "drift_ended"
+
+	// AwaySet and AwayEnded report that mail is answered automatically while the owner of a mailbox is away, and that it
+	// is not any more.
+	AwaySet   Kind = "away_set"
+	AwayEnded Kind = "away_ended"
 )
 
 // AuditKind is the kind of the entries that a [Log] adds to the audit log.
@@ -128,11 +147,23 @@ const maxLimit = 100
 
 // List lists the events, newest first. limit is 1 to 100.
 func (l *Log) List(ctx context.Context, limit int) ([]Event, error) {
-	if limit < 1 || limit > maxLimit {
-		return nil, fmt.Errorf("safety: events: the limit is %d; it must be within 1 and %d", limit, maxLimit)
+	return l.Page(ctx, Filter{Limit: limit})
+}
+
+// A Filter selects events.
+type Filter struct {
+	AccountID string // of this account alone; empty: of all, with those that concern all accounts
+	Before    string // only those before the event with this id; empty: from the newest on
+	Limit     int    // 1 to 100
+}
+
+// Page lists the events that the filter selects, newest first.
+func (l *Log) Page(ctx context.Context, f Filter) ([]Event, error) {
+	if f.Limit < 1 || f.Limit > maxLimit {
+		return nil, fmt.Errorf("safety: events: the limit is %d; it must be within 1 and %d", f.Limit, maxLimit)
 	}
 	var rows []row
-	if err := dbquery.Select(ctx, l.db.Reader(), &rows, selectEvents, limit); err != nil {
+	if err := dbquery.Select(ctx, l.db.Reader(), &rows, selectEvents, f.AccountID, f.Before, f.Limit); err != nil {
 		return nil, fmt.Errorf("safety: list events: %w", err)
 	}
 	list := make([]Event, len(rows))
@@ -171,8 +202,10 @@ LIMIT 1`
 	selectEvents = `
 SELECT id, kind, account_id, source, changed_by, why, created_at
 FROM safety_events
+WHERE ($1 = '' OR account_id = $1)
+  AND ($2 = '' OR id < $2)
 ORDER BY id DESC
-LIMIT $1`
+LIMIT $3`
 
 	selectAfter = `
 SELECT id, kind, account_id, source, changed_by, why, created_at

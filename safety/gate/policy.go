@@ -20,15 +20,15 @@ type Policy struct {
 	// Default 0.7; bounds: above 0, at most 1.
 	ConfidenceThreshold float64
 
-	// ApprovalAlways lists the actions that need approval whatever the confidence. Default nil: delete, forward,
-	// auto_reply and escalate. A non-nil empty list lists none.
+	// ApprovalAlways lists the actions that need approval whatever the confidence. Default nil: delete, forward
+	// and auto_reply. A non-nil empty list lists none.
 	ApprovalAlways []postroom.ActionType
 
 	// ModelUnattended lists the actions that a model's decision may lead to without a person; none may be dangerous.
-	// Default nil: apply_label, remove_label, mark_read, mark_unread, star, unstar, archive, move, snooze, restore and
-	// none, which leave the message in the mailbox and can be undone exactly. Gmail empties the trash after 30 days. A
-	// non-nil empty list permits only none. Whatever it lists, a snooze of more than two weeks needs a person, and so
-	// does an action that hides an authenticated notice of a program that no list sends.
+	// Default nil: apply_label, remove_label, mark_read, mark_unread, star, unstar, archive, move, snooze, restore,
+	// escalate and none, which leave the message in the mailbox and can be undone exactly. Gmail empties the trash after
+	// 30 days. A non-nil empty list permits only none. Whatever it lists, a snooze of more than two weeks needs a person,
+	// and so does an action that hides an authenticated notice of a program that no list sends.
 	ModelUnattended []postroom.ActionType
 
 	// ModelShare limits how many messages of an account models may take out of the inbox without a person, by archive,
@@ -78,7 +78,7 @@ func (p Policy) withDefaults(kinds *postroom.Kinds) (Policy, error) {
 	}
 	p.SendAge = cmp.Or(p.SendAge, defaultSendAge)
 	if p.ApprovalAlways == nil {
-		p.ApprovalAlways = []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply, postroom.Escalate}
+		p.ApprovalAlways = []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply}
 	}
 	p.ApprovalAlways = slices.Clone(p.ApprovalAlways)
 	for i, t := range p.ApprovalAlways {
@@ -146,5 +146,5 @@ func (p Policy) checkRecipients() error {
 var modelAlone = []postroom.ActionType{
 	postroom.None, postroom.ApplyLabel, postroom.RemoveLabel, postroom.MarkRead, postroom.MarkUnread, postroom.Star,
 	postroom.Unstar,
-	postroom.Archive, postroom.Move, postroom.Snooze, postroom.Restore,
+	postroom.Archive, postroom.Move, postroom.Snooze, postroom.Restore, postroom.Escalate,
 }

@@ -33,7 +33,7 @@ func TestPolicyDefaults(t *testing.T) {
 	p, err := Policy{}.withDefaults(nil)
 	require.NoError(t, err)
 	require.InDelta(t, 0.7, p.ConfidenceThreshold, 0)
-	require.Equal(t, []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply, postroom.Escalate},
+	require.Equal(t, []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply},
 		p.ApprovalAlways)
 
 	p, err = Policy{ApprovalAlways: []postroom.ActionType{}}.withDefaults(nil)

@@ -20,6 +20,8 @@ const (
 	OverrideCap     Override = "cap"     // a cap is reached; see [limits.Cap]
 	OverrideBreaker Override = "breaker" // the source is stopped; see [limits.Breaker]
 
+	OverrideDrift Override = "drift" // people have corrected too much of what decided; see safety.Config
+
 	OverrideAge Override = "old_mail" // it sends about mail that came long ago; see SendAge of [Policy]
 
 	OverrideSent Override = "sent_before" // the mailbox sent it, or may have, before it was removed and came back

@@ -49,7 +49,7 @@ func Of(msg *postroom.Message) Origin {
 	}
 	sender := authres.OrganizationalDomain(msg.From.Domain())
 	o := Origin{Name: sender, Sender: sender, Notice: !list && len(header.Automatic()) > 0}
-	if isProvider(sender) {
+	if mailname.IsProvider(sender) {
 		o.Mailbox = mailname.Mailbox(msg.From.Email)
 	}
 	if list && found.Result("dmarc") == "pass" {

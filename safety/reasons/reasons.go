@@ -17,6 +17,7 @@ var sentences = map[string]string{
 	"rule_not_stored":  "the rule has been changed since it matched",
 	"cap":              "a cap on such actions is reached",
 	"breaker":          "a breaker has stopped what decided",
+	"drift":            "you have corrected too much of what decided it",
 	"old_mail":         "it would send about mail that came long ago",
 	"sent_before":      "the mailbox has sent it before, or may have",
 	"not_alone":        "a model does not do that alone",

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type Config struct {
 
 	// AllowPrivate permits an http URL, and addresses that are not public, such as those of this machine.
 	AllowPrivate bool
+
+	// ReadNotice completes a [Notice] that has no text: jobs need not hold the words of mail. Default nil.
+	ReadNotice func(ctx context.Context, n Notice) (Notice, error)
 
 	// Timeout bounds one attempt. Default 15 s; bounds 1 s to 5 min.
 	Timeout time.Duration

@@ -70,3 +70,27 @@ func TestWhatIsNotAskedIsTold(t *testing.T) {
 	require.Equal(t, []string{webhook.EventNotAsked}, f.types())
 	require.Equal(t, map[string]any{"account_id": "account-1", "event_id": "e1"}, f.deliveries()[0].body["data"])
 }
+
+// A notice without a text is completed when it is sent.
+func TestANoticeIsReadWhenItIsSent(t *testing.T) {
+	f := newFixture(t, dbtest.SQLite(t))
+	var err error
+	f.sender, err = webhook.New(webhook.Config{Ledger: f.ledger, URL: f.server.URL, Secret: secret, AllowPrivate: true,
+		ReadNotice: func(_ context.Context, n webhook.Notice) (webhook.Notice, error) {
+			n.Text = "about " + n.Subject
+			return n, nil
+		}})
+	require.NoError(t, err)
+	t.Cleanup(f.sender.Close)
+	f.write(func(ctx context.Context, tx queue.Tx) error {
+		_, err := f.queue.EnqueueManyTx(ctx, tx, []queue.NewJob{webhook.NewNoticeJob(webhook.Notice{Kind: "a", Subject: "1"}),
+			webhook.NewNoticeJob(webhook.Notice{Kind: "b", Subject: "2", Text: "its own"})})
+		return err
+	})
+	f.work()
+	texts := map[any]bool{}
+	for _, d := range f.deliveries() {
+		texts[d.body["data"].(map[string]any)["text"]] = true
+	}
+	require.Equal(t, map[any]bool{"about 1": true, "its own": true}, texts)
+}

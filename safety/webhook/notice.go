@@ -66,7 +66,7 @@ const EventNotice = "notice"
 // JobNotice sends an [EventNotice] once.
 const JobNotice queue.Type[Notice] = "approval.webhook.notice"
 
-// A Notice is the data of an [EventNotice].
+// A Notice is the data of an [EventNotice]. One without a text is completed by ReadNotice of [Config].
 type Notice struct {
 	Kind    string `json:"kind"`    // in the host's words
 	Subject string `json:"subject"` // what it is about; there is one notice of a kind and subject at a time
@@ -83,7 +83,14 @@ func NewNoticeJob(n Notice) queue.NewJob {
 
 // notice is the handler of [JobNotice].
 func (s *Sender) notice(ctx context.Context, w *queue.Work[Notice]) error {
-	return s.notify(ctx, &w.Job, EventNotice, w.Payload)
+	n := w.Payload
+	if n.Text == "" && s.cfg.ReadNotice != nil {
+		var err error
+		if n, err = s.cfg.ReadNotice(ctx, n); err != nil {
+			return err
+		}
+	}
+	return s.notify(ctx, &w.Job, EventNotice, n)
 }
 
 // notify sends an event that is about no request.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
@@ -27,7 +26,7 @@ import (
 	"github.com/postroom-go/postroom/safety/webhook"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { dbtest.Main(m, queue.Migrate, safety.Migrate) }
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
@@ -140,7 +139,7 @@ func (f *fixture) work() {
 	ctx, stop := context.WithCancel(f.t.Context())
 	defer stop()
 	ended, err := f.queue.Subscribe(queue.EventFilter{
-		Types: []string{string(webhook.JobDeliver), string(webhook.JobNotAsked)}})
+		Types: []string{string(webhook.JobDeliver), string(webhook.JobNotAsked), string(webhook.JobNotice)}})
 	require.NoError(f.t, err)
 	defer ended.Close()
 	d, err := queue.NewDispatcher(f.queue, &queue.DispatcherConfig{Exclusive: true, Logger: slog.New(slog.DiscardHandler)})
