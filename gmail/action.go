@@ -37,10 +37,15 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) (err error
 		return j.failAction(ctx, w.Attempt, action, err)
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := j.Ledger.Complete(ctx, tx, action.ID, done.hint); err != nil || done.commit == nil {
+		if err := j.Ledger.Complete(ctx, tx, action.ID, done.hint); err != nil {
 			return err
 		}
-		return done.commit(ctx, tx)
+		if done.commit != nil {
+			if err := done.commit(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return j.acted(ctx, tx, action)
 	})
 }
 

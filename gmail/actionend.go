@@ -36,15 +36,21 @@ func (j *jobs) removed(ctx context.Context, cause error, accountID string) bool 
 }
 
 // endAction makes the error of a handler. If no attempt follows, the action is failed, or canceled if its account was
-// removed; note is stored with a failure.
+// removed, or it is not wanted any more, or if it is a reply to somebody who has got one; note is stored with it,
+// unless the account was removed.
 func (j *jobs) endAction(
 	ctx context.Context, w *queue.Attempt, a postroom.Action, cause error,
 	note func(ctx context.Context, tx queue.Tx) error,
 ) error {
 	verdict := gmailapi.Verdict(cause)
 	removed := j.removed(ctx, cause, a.AccountID)
-	if removed {
+	// Who writes often stops no rules by failures.
+	canceled := removed || errors.Is(cause, outbox.ErrReplied) || errors.Is(cause, ErrNotWanted)
+	switch {
+	case removed:
 		verdict = canceledWith(a.AccountID)
+	case canceled:
+		verdict = queue.Cancel(cause)
 	}
 	if ctx.Err() != nil || !w.Ends(verdict) {
 		return verdict // a stopped attempt is not the last
@@ -56,12 +62,15 @@ func (j *jobs) endAction(
 		if err := note(ctx, tx); err != nil {
 			return err
 		}
+		if canceled {
+			return j.Ledger.Cancel(ctx, tx, a.ID, cause.Error())
+		}
 		return j.Ledger.Fail(ctx, tx, a.ID, cause.Error())
 	})
 	switch {
 	case err != nil:
 		return errors.Join(cause, err)
-	case removed:
+	case canceled:
 		return verdict
 	}
 	return queue.Fatal(cause)

@@ -73,7 +73,8 @@ func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload,
 				return err
 			}
 		}
-		if action.State == postroom.ActionExecuting && !seen && j.Kinds.Danger(action.Type) == postroom.Dangerous {
+		if action.State == postroom.ActionExecuting && !seen &&
+			(j.Kinds.Danger(action.Type) == postroom.Dangerous || j.readyOf(action) != nil) {
 			return errUnseen
 		}
 		return nil
@@ -129,8 +130,9 @@ func whileHeld(interruptions int, err error) error {
 // errUnseen ends the start of an action that must be decided about again before.
 var errUnseen = errors.New("gmail: the message has to be read at Gmail before the action starts")
 
-// lookAgain holds an action for a person unless what decided about its message decides the same about what Gmail has.
-// It returns the action that waits then, and nil if it may start.
+// lookAgain holds an action for a person unless what decided about its message decides the same about what Gmail has,
+// and asks the kind of the action last whether it may start. It returns the action that waits then, and nil if it may
+// start.
 func (j *jobs) lookAgain(ctx context.Context, w *queue.Attempt, id string) (held *postroom.Action, err error) {
 	permit, err := j.Ledger.Permit(ctx, id)
 	switch {
@@ -138,15 +140,22 @@ func (j *jobs) lookAgain(ctx context.Context, w *queue.Attempt, id string) (held
 		return nil, err
 	case !permit.Verified:
 		return nil, fmt.Errorf("gmail: action %s: something alters it at this moment: try again", id)
-	case permit.Approver != "", permit.Action.State != postroom.ActionQueued: // what was begun was looked at before
+	case permit.Action.State != postroom.ActionQueued: // what was begun was looked at before
 		return nil, nil //nolint:nilnil // nothing waits
+	case j.Kinds.Danger(permit.Action.Type) != postroom.Dangerous:
+		return nil, j.isReady(ctx, w, permit.Action)
+	case permit.Approver != "":
+		if err := j.stillWanted(ctx, w, permit); err != nil {
+			return nil, err
+		}
+		return nil, j.isReady(ctx, w, permit.Action)
 	}
 	fault, err := j.refute(ctx, &permit)
 	if err != nil {
 		return nil, j.failAction(ctx, w, permit.Action, err)
 	}
 	if fault == "" {
-		return nil, nil //nolint:nilnil // nothing waits
+		return nil, j.isReady(ctx, w, permit.Action)
 	}
 	if err := j.undisturbed(ctx, w, &permit); err != nil {
 		return nil, err
@@ -159,6 +168,38 @@ func (j *jobs) lookAgain(ctx context.Context, w *queue.Attempt, id string) (held
 		return w.CompleteTx(ctx, tx) // the key of the job is free for the one that follows the approval
 	})
 	return &action, err
+}
+
+// stillWanted ends an action that a person has approved, and that is not wanted any more.
+func (j *jobs) stillWanted(ctx context.Context, w *queue.Attempt, permit postroom.Permit) error {
+	if j.Wanted == nil {
+		return nil
+	}
+	if err := j.Wanted(ctx, permit); err != nil {
+		return j.failAction(ctx, w, permit.Action, err)
+	}
+	return nil
+}
+
+// readyOf returns Ready of an action's kind; nil if it has none.
+func (j *jobs) readyOf(a postroom.Action) func(context.Context, postroom.Action) error {
+	kind, _ := j.Kinds.Kind(a.Type)
+	return kind.Ready
+}
+
+// isReady puts off an action that its kind does not let start now, and ends one that it refuses.
+func (j *jobs) isReady(ctx context.Context, w *queue.Attempt, a postroom.Action) error {
+	ready := j.readyOf(a)
+	if ready == nil {
+		return nil
+	}
+	switch err := ready(ctx, a); {
+	case errors.Is(err, postroom.ErrHeld):
+		return whileHeld(w.Job.Interruptions, err)
+	case err != nil:
+		return j.failAction(ctx, w, a, err)
+	}
+	return nil
 }
 
 // undisturbed defers the job if another action may have changed the message between the reading of the permit and
@@ -203,7 +244,7 @@ func (j *jobs) refute(ctx context.Context, p *postroom.Permit) (fault string, er
 	if err != nil {
 		return "", err
 	}
-	if p.Before != nil {
+	if p.LabelsNow = msg.LabelIDs; p.Before != nil {
 		msg.LabelIDs = p.Before.LabelIDs
 	}
 	fault, err = j.Confirm(ctx, msg, *p)

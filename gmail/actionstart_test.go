@@ -114,16 +114,18 @@ func TestLabelsThatWereOursAreLeftOut(t *testing.T) {
 	message, m := w.letter(worldtest.Question)
 	before := postroom.NewSnapshot([]string{postroom.LabelInbox, postroom.LabelUnread})
 	w.ledger.Before = &before
-	var labels []string
-	w.alone(func(msg *postroom.Message, _ postroom.Permit) (string, error) {
-		labels = msg.LabelIDs
+	var labels, now []string
+	w.alone(func(msg *postroom.Message, p postroom.Permit) (string, error) {
+		labels, now = msg.LabelIDs, p.LabelsNow
 		return "", nil
 	})
 	w.act(message, postroom.Archive, "")
 	w.act(message, postroom.MarkRead, "")
+	w.act(message, postroom.Star, "")
 	done, _ := w.carryOut(postroom.Action{MessageID: message, Type: postroom.Delete, ProviderMessageID: m.ID})
 	require.Equal(t, postroom.ActionCompleted, done.State)
 	require.Equal(t, before.LabelIDs, labels)
+	require.Equal(t, []string{postroom.LabelStarred}, now, "and they are said as well")
 }
 
 // TestWhatADeadActionHasLeftIsHeldAllTheSame: one whose job has ended changes the message no more.

@@ -19,6 +19,10 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// ErrNotWanted is the error of the Confirm and the Wanted of a [Config] for an action that is to be canceled,
+// and that no person is asked about.
+var ErrNotWanted = errors.New("gmail: the action is not wanted any more")
+
 // Config configures the handlers of this package's jobs. It is copied and checked once, by [Register].
 type Config struct {
 	// Store holds the mail. Required.
@@ -36,13 +40,22 @@ type Config struct {
 	// Confirm decides again about a message, as Gmail has it and with the labels that it had before this program changed
 	// any since, and returns why the decision of the permit is not made about it; empty if it is. It is called before an
 	// action starts that cannot be taken back and that no person has approved, since a stored message can be altered;
-	// with a reason, a person is asked. *rules.Engine has such a method. Default nil: a person is asked about each such
-	// action.
+	// with a reason, a person is asked. An error that matches [ErrNotWanted] cancels the action. *rules.Engine has such
+	// a method. Default nil: a person is asked about each such action.
 	Confirm func(ctx context.Context, msg *postroom.Message, p postroom.Permit) (fault string, err error)
 
+	// Wanted returns an error that matches [ErrNotWanted], which cancels the action, if a person has approved it and what
+	// decided so does not want it any more. It is called before such an action starts that cannot be taken back. Default
+	// nil: what a person has approved is wanted.
+	Wanted func(ctx context.Context, p postroom.Permit) error
+
 	// SnoozeLabel is the name of the label of snoozed messages. It is created when it is missing. Default
-	// "Postroom/Snoozed". Messages that sleep under another name when it is changed wake all the same.
+	// [DefaultSnoozeLabel]. Messages that sleep under another name when it is changed wake all the same.
 	SnoozeLabel string
+
+	// LabelColor returns the color of a label that is created, by its name. A label that exists keeps its color, which a
+	// person may have chosen. Default nil: labels are created without one.
+	LabelColor func(name string) gmailapi.LabelColor
 
 	// OnMessage enqueues the next job for a message. It is called once for each ingested message that has none of
 	// SkipLabels, in the transaction that stores the message and completes the job; an error rolls that back, and the
@@ -55,6 +68,10 @@ type Config struct {
 	Decide func(ctx context.Context, msg *postroom.Message) (record func(ctx context.Context, tx queue.Tx) error,
 		err error)
 
+	// Aside reports whether a message that has come is none that anything is decided about, such as one that a restore has
+	// put back: it is stored, and handed on to nobody. Default nil: no message is.
+	Aside func(ctx context.Context, msg *postroom.Message) (bool, error)
+
 	// OnLabelDeleted disables the rules that name a label. It is called for each label that Gmail no longer has, in the
 	// transaction that deletes the label here; an error rolls that back. Default nil: nothing follows.
 	OnLabelDeleted func(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error
@@ -63,6 +80,10 @@ type Config struct {
 	// change, in the transaction that stores the labels. Several changes of a message in one page of the history are
 	// one. An error rolls the transaction back, and the job is retried. Default nil: no call.
 	OnLabelsChanged func(ctx context.Context, tx queue.Tx, event LabelsEvent) error
+
+	// OnActed is called when an action was carried out, with Gmail's id of the thread of its message, in the transaction
+	// that completes the action; an error rolls that back. What sends a message is not reported. Default nil: no call.
+	OnActed func(ctx context.Context, tx queue.Tx, a postroom.Action, threadID string) error
 
 	// OnDeleted is called when a person or another program has permanently deleted a message: once for each stored
 	// message, in the transaction that marks it; an error rolls that back. Default nil: no call.
@@ -101,18 +122,17 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-const (
-	defaultSnoozeLabel = "Postroom/Snoozed"
+// DefaultSnoozeLabel is the name of the label of snoozed messages if no other is given.
+const DefaultSnoozeLabel = "Postroom/Snoozed"
 
-	defaultPageSize = 100
-)
+const defaultPageSize = 100
 
 func (c Config) withDefaults() (Config, error) {
 	if c.SkipLabels == nil {
 		c.SkipLabels = []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}
 	}
 	c.SkipLabels = slices.Clone(c.SkipLabels)
-	c.SnoozeLabel = cmp.Or(c.SnoozeLabel, defaultSnoozeLabel)
+	c.SnoozeLabel = cmp.Or(c.SnoozeLabel, DefaultSnoozeLabel)
 	if c.PageSize == 0 {
 		c.PageSize = defaultPageSize
 	}

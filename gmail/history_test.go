@@ -215,7 +215,7 @@ func (w *world) syncOnly() {
 	w.t.Helper()
 	_, err := w.queue.Enqueue(w.t.Context(), NewHistorySyncJob(w.account, 0))
 	require.NoError(w.t, err)
-	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond})
+	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond})
 	require.NoError(w.t, err)
 	cfg, err := w.cfg.withDefaults()
 	require.NoError(w.t, err)

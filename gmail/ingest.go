@@ -66,9 +66,17 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	if err != nil {
 		return err
 	}
+	aside := false
+	if j.Aside != nil && !own {
+		if aside, err = j.Aside(ctx, msg); err != nil {
+			return err
+		}
+	}
 	ctx = bodytext.With(ctx)
 	next := j.Store.Inserted().Stored
-	if !own {
+	if aside {
+		next = nil
+	} else if !own {
 		next = j.next(ctx, w.Attempt, account, msg)
 	}
 	terms := mailindex.Terms(ctx, msg)

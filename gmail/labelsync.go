@@ -13,6 +13,17 @@ import (
 
 var errNoLabels = errors.New("gmail: Gmail lists no labels at all, not even its own; kept those that are known")
 
+// EnsureLabels enqueues the job that creates the named labels of an account, those of new rules for example. Mail that
+// is decided about before the job has run has its action, which creates the label that it needs.
+func EnsureLabels(ctx context.Context, tx queue.Tx, q *queue.Queue, store *mailstore.Store, accountID string,
+	names ...string) error {
+	if err := store.WantLabels(ctx, tx, accountID, names...); err != nil {
+		return err
+	}
+	_, err := q.EnqueueTx(ctx, tx, NewLabelsSyncJob(accountID, names...))
+	return err
+}
+
 // syncLabels makes the stored labels equal to those of Gmail.
 func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
@@ -90,7 +101,7 @@ func (j *jobs) ensure(ctx context.Context, client *gmailapi.Client, labels []pos
 		case err != nil:
 			return e, err
 		}
-		label, err := client.CreateLabel(ctx, name)
+		label, err := client.CreateColoredLabel(ctx, name, j.labelColor(name))
 		switch class := gmailapi.ClassOf(err); {
 		case class == gmailapi.ClassInvalid, class == gmailapi.ClassConflict: // in conflict with no label that Gmail lists
 			e.Refused = append(e.Refused, RefusedLabel{Name: name, Reason: err.Error()})
@@ -101,6 +112,14 @@ func (j *jobs) ensure(ctx context.Context, client *gmailapi.Client, labels []pos
 		}
 	}
 	return e, nil
+}
+
+// labelColor returns the color of a label that is created.
+func (j *jobs) labelColor(name string) (color gmailapi.LabelColor) {
+	if j.LabelColor != nil {
+		color = j.LabelColor(name)
+	}
+	return color
 }
 
 // held returns a [*postroom.HeldError] while nothing may be changed in a mailbox. Without a ledger it returns nil.

@@ -49,7 +49,7 @@ func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, accountID, nam
 	if err != nil {
 		return "", err
 	}
-	label, err := client.CreateLabel(ctx, wanted)
+	label, err := client.CreateColoredLabel(ctx, wanted, j.labelColor(wanted))
 	if err != nil {
 		return "", err
 	}

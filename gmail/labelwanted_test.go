@@ -162,3 +162,31 @@ func TestALabelIsFoundWhileItIsMade(t *testing.T) {
 		}
 	})
 }
+
+// A message that is decided about before the labels of a new rule are made gets the label, which its action makes.
+func TestLabelsOfNewRulesAreThereAtOnce(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.userLabel("Bills")
+		w.run(NewLabelsSyncJob(w.account))
+		message, _ := w.known("INBOX")
+		write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
+			return EnsureLabels(ctx, tx, w.queue, w.store, w.account, "bills", "Trips")
+		})
+		require.Equal(t, []string{"Trips"}, w.wanted(), "the other is there")
+		name, ok, err := w.store.LabelID(t.Context(), w.account, "trips")
+		require.NoError(t, err)
+		require.True(t, ok)
+		job, action := w.act(message, postroom.ApplyLabel, name)
+		require.Equal(t, queue.StateCompleted, job.State, job.LastError)
+		require.Equal(t, postroom.ActionCompleted, action.State)
+		w.run()
+		made := 0
+		for _, label := range w.labelNames() {
+			if label == "Trips" {
+				made++
+			}
+		}
+		require.Equal(t, 1, made, "by the action or by the sync, which may run beside each other")
+		require.Empty(t, w.wanted())
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // A Mailbox reads and changes the labels of messages of any account, named by their UUIDs, as package undo requires.
@@ -46,7 +47,15 @@ func (m *Mailbox) Snapshot(ctx context.Context, accountID, messageID string) (po
 
 // AccountRemoved reports whether the account was removed, or is being removed; see [RemoveAccount].
 func (m *Mailbox) AccountRemoved(ctx context.Context, accountID string) (bool, error) {
-	account, err := m.store.Account(ctx, accountID)
+	return removed(m.store.Account(ctx, accountID))
+}
+
+// AccountRemovedTx is AccountRemoved within a transaction.
+func (m *Mailbox) AccountRemovedTx(ctx context.Context, tx queue.Tx, accountID string) (bool, error) {
+	return removed(m.store.AccountTx(ctx, tx, accountID))
+}
+
+func removed(account mailstore.Account, err error) (bool, error) {
 	if errors.Is(err, postroom.ErrNotFound) {
 		return true, nil
 	}

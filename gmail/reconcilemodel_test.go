@@ -106,7 +106,7 @@ func (c *chaos) runUntilStopped() {
 			c.change()
 		}
 	}
-	d, err := queue.NewDispatcher(c.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond, Workers: 4})
+	d, err := queue.NewDispatcher(c.queue, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond, Workers: 4})
 	require.NoError(c.t, err)
 	require.NoError(c.t, Register(d, c.cfg))
 	_ = d.RunUntilIdle(ctx)

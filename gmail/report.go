@@ -3,6 +3,7 @@ package gmail
 import (
 	"context"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -19,6 +20,18 @@ func (j *jobs) labelsChanged(ctx context.Context, tx queue.Tx, e LabelsEvent) er
 		return err
 	}
 	return j.OnLabelsChanged(ctx, tx, e)
+}
+
+// acted reports an action that was carried out to the host.
+func (j *jobs) acted(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+	if j.OnActed == nil {
+		return nil
+	}
+	threadID, err := j.Store.Copies().ProviderThreadID(ctx, tx, a.AccountID, a.MessageID)
+	if err != nil {
+		return err
+	}
+	return j.OnActed(ctx, tx, a, threadID)
 }
 
 // deleted marks a message as deleted, by Gmail's id, and reports whether it was stored and not deleted before.

@@ -78,7 +78,7 @@ func (l inTurn) Start(ctx context.Context, tx queue.Tx, id, jobID string) (postr
 // next returns when an event of the kind has happened.
 func next(t *testing.T, events *queue.Subscription, kind queue.EventKind) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for {
 		event, err := events.Next(ctx)

@@ -111,10 +111,10 @@ func (w *world) run(jobs ...queue.NewJob) (last string) {
 		require.NoError(w.t, err)
 		last = enqueued.ID
 	}
-	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond, Workers: 4})
+	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond, Workers: 4})
 	require.NoError(w.t, err)
 	require.NoError(w.t, Register(d, w.cfg))
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Minute)
 	defer cancel()
 	require.NoError(w.t, d.RunUntilIdle(ctx))
 	require.NoError(w.t, ctx.Err(), "still not idle")

@@ -6,6 +6,9 @@
 // with that age decides is recorded, once for each version of the rule and message: the rules before it may be its
 // exceptions, and have decided when the message came.
 //
+// With thread_quiet and since_i_wrote, a message that has become old enough, also one that the owner has sent, stands
+// for its thread: each message in it is asked about, but for old mail, sent mail, drafts, spam and trash.
+//
 // # The cursor
 //
 // For each rule, and each age in it, the table rule_ages holds up to which time of receipt messages have been asked

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -148,11 +149,18 @@ func (j *job) ask(ctx context.Context, w *queue.Work[Payload], account mailstore
 	if !since.Before(until) {
 		return j.save(ctx, w, c)
 	}
-	next, stop := iter.Pull2(j.Store.AllMessages(ctx, account.ID, mailstore.MessageRange{
-		Since: since, Until: until, SkipLabels: j.SkipLabels}))
+	within := mailstore.MessageRange{Since: since, Until: until, SkipLabels: j.SkipLabels}
+	if rule.Threads { // what was sent becomes old as well, and what it answers is asked about
+		within.SkipLabels = nil
+	}
+	next, stop := iter.Pull2(j.Store.AllMessages(ctx, account.ID, within))
 	defer stop()
 	for p := (&pages{next: next, size: j.pageSize}); !p.ended; {
-		done, err := rules.Apply(ctx, rules.ApplyConfig{Engine: j.Engine, Aged: rule, Messages: p.page,
+		messages := iter.Seq2[*postroom.Message, error](p.page)
+		if rule.Threads {
+			messages = j.threadsOf(ctx, account, p.page)
+		}
+		done, err := rules.Apply(ctx, rules.ApplyConfig{Engine: j.Engine, Aged: rule, Messages: messages,
 			Labels: j.Store, Ledger: j.Ledger, People: j.People, Decided: j.Decided, Now: j.Now})
 		if err != nil {
 			return err
@@ -171,6 +179,37 @@ func (j *job) ask(ctx context.Context, w *queue.Work[Payload], account mailstore
 			"rule", rule.RuleName, "messages", c.messages, "actions", c.decided, "left_alone", c.leftAlone)
 	}
 	return nil
+}
+
+// threadsOf yields the messages of the threads of messages, each once, but for old mail and what is not asked about.
+func (j *job) threadsOf(ctx context.Context, account mailstore.Account,
+	messages iter.Seq2[*postroom.Message, error]) iter.Seq2[*postroom.Message, error] {
+	return func(yield func(*postroom.Message, error) bool) {
+		asked := map[string]bool{}
+		for msg, err := range messages {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if asked[msg.ThreadID] {
+				continue
+			}
+			asked[msg.ThreadID] = true
+			thread, err := j.Store.ThreadMessages(ctx, account.ID, msg.ThreadID)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, m := range thread {
+				if m.ReceivedAt.Before(account.DecideSince) || slices.ContainsFunc(j.SkipLabels, m.HasLabel) {
+					continue
+				}
+				if !yield(m, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // pages are the messages of a range, in pages.

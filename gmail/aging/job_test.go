@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/senders"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -52,7 +53,7 @@ func eachWorld(t *testing.T, fn func(w *world)) {
 		require.NoError(t, err)
 		w.rules, err = rulestore.New(rulestore.Config{DB: db})
 		require.NoError(t, err)
-		engine, err := rules.NewEngine(rules.EngineConfig{Store: w.rules})
+		engine, err := rules.NewEngine(rules.EngineConfig{Store: w.rules, History: senders.History{Store: w.store}})
 		require.NoError(t, err)
 		w.cfg = Config{Store: w.store, Engine: engine, Ledger: w, Now: func() time.Time { return w.now }}
 		w.write(func(ctx context.Context, tx queue.Tx) (err error) {
@@ -94,9 +95,15 @@ func (w *world) Refuse(context.Context, queue.Tx, *postroom.Message, postroom.De
 // arrive stores a message that is received at the time.
 func (w *world) arrive(subject string, at time.Time, labels ...string) {
 	w.Helper()
+	w.arriveIn(subject, subject, at, labels...)
+}
+
+// arriveIn stores a message of a thread.
+func (w *world) arriveIn(thread, subject string, at time.Time, labels ...string) {
+	w.Helper()
 	w.write(func(ctx context.Context, tx queue.Tx) error {
 		_, err := w.store.SaveMessage(ctx, tx, &postroom.Message{AccountID: w.account, ProviderID: subject,
-			ProviderThreadID: subject, Subject: subject, ReceivedAt: at, LabelIDs: append(labels, postroom.LabelInbox)}, 1)
+			ProviderThreadID: thread, Subject: subject, ReceivedAt: at, LabelIDs: append(labels, postroom.LabelInbox)}, 1)
 		return err
 	})
 }

@@ -12,6 +12,9 @@ import (
 // ErrNoGrant reports that the store has no grant for the address.
 var ErrNoGrant = errors.New("no grant is kept for this address")
 
+// ErrNotDeleted reports that a grant is revoked and still kept.
+var ErrNotDeleted = errors.New("it is revoked, and not deleted")
+
 // A Grant is the access that a person has granted. It is a secret: anyone who has it can use the mailbox. Its String
 // and LogValue methods leave out the token.
 type Grant struct {

@@ -13,10 +13,14 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
+// ConnectionsURL is the page of Google on which a person takes back what programs were granted.
+const ConnectionsURL = "https://myaccount.google.com/connections"
+
 // Revoke revokes the grant of the address at the authorization server, and then deletes it from the store. Google
 // revokes all access that the person has granted to the App's project. A grant that the server no longer knows is
-// deleted as well. An address without a grant is [ErrNoGrant]. After any other error the grant is kept, so that
-// Revoke can be retried; to delete it anyway, use the Delete method of the store.
+// deleted as well. An address without a grant is [ErrNoGrant], and a grant that is revoked and cannot be deleted is
+// [ErrNotDeleted]. After any other error nothing is revoked. The grant is kept, so that Revoke can be retried; to
+// delete it anyway, use the Delete method of the store.
 func Revoke(ctx context.Context, app App, tokens Tokens, email string) error {
 	app = app.withDefaults()
 	if err := errors.Join(app.validate(), fields.Required("auth: Revoke: tokens", tokens, giveTokens)); err != nil {
@@ -30,7 +34,7 @@ func Revoke(ctx context.Context, app App, tokens Tokens, email string) error {
 		return fmt.Errorf("auth: revoke the grant of %s: %w", email, err)
 	}
 	if err := tokens.Delete(ctx, email); err != nil {
-		return fmt.Errorf("auth: the grant of %s is revoked, and not deleted: %w", email, err)
+		return fmt.Errorf("auth: the grant of %s: %w: %w", email, ErrNotDeleted, err)
 	}
 	return nil
 }

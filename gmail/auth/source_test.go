@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -369,6 +370,11 @@ func TestSourcesThatShareAStore(t *testing.T) {
 	require.Equal(t, 50, r.n)
 }
 
+// fullDisk keeps what it has.
+type fullDisk struct{ auth.Tokens }
+
+func (fullDisk) Delete(context.Context, string) error { return os.ErrPermission }
+
 func TestRevoke(t *testing.T) {
 	w := newWorld(t, gmailtest.Config{})
 	source := w.source()
@@ -385,6 +391,11 @@ func TestRevoke(t *testing.T) {
 	_, err = w.client(source).Profile(t.Context())
 	require.Equal(t, gmailapi.ClassReauthorize, gmailapi.ClassOf(err))
 	require.ErrorIs(t, auth.Revoke(t.Context(), w.app, w.tokens, w.server.Email()), auth.ErrNoGrant)
+
+	w.login()
+	err = auth.Revoke(t.Context(), w.app, fullDisk{w.tokens}, w.server.Email())
+	require.ErrorIs(t, err, auth.ErrNotDeleted)
+	require.ErrorIs(t, err, os.ErrPermission)
 
 	w.login()
 	require.NoError(t, w.owner().RevokeGrants(t.Context()))

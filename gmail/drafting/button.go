@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -26,6 +27,17 @@ const (
 )
 
 var buttons = []button{needsResponse, outboxLabel, reworkButton, doneButton, actionRequired, waiting}
+
+// colors are those of the labels that are made here, of Gmail's palette: blue for what a person presses, green for what
+// is ready or done, red for what a person has to do, yellow for what waits.
+var colors = map[button]gmailapi.LabelColor{
+	needsResponse:  {Text: "#ffffff", Background: "#4a86e8"},
+	outboxLabel:    {Text: "#094228", Background: "#b9e4d0"},
+	reworkButton:   {Text: "#0d3b44", Background: "#a4c2f4"},
+	doneButton:     {Text: "#ffffff", Background: "#16a766"},
+	actionRequired: {Text: "#ffffff", Background: "#cc3a21"},
+	waiting:        {Text: "#594c05", Background: "#fce8b3"},
+}
 
 func (l *Labels) name(b button) string {
 	switch b {
@@ -48,9 +60,16 @@ type labelIDs map[string]button // by Gmail's id
 
 func (s *Service) labelIDs(ctx context.Context, accountID string) (labelIDs, error) {
 	labels, err := s.cfg.Store.Labels(ctx, accountID)
-	if err != nil {
-		return nil, err
-	}
+	return s.idsOf(labels), err
+}
+
+// labelIDsTx is for transactions: one that waits for a second connection keeps others from theirs.
+func (s *Service) labelIDsTx(ctx context.Context, tx queue.Tx, accountID string) (labelIDs, error) {
+	labels, err := s.cfg.Store.LabelsTx(ctx, tx, accountID)
+	return s.idsOf(labels), err
+}
+
+func (s *Service) idsOf(labels []postroom.Label) labelIDs {
 	ids := make(labelIDs)
 	for _, label := range labels {
 		for _, b := range buttons {
@@ -59,7 +78,7 @@ func (s *Service) labelIDs(ctx context.Context, accountID string) (labelIDs, err
 			}
 		}
 	}
-	return ids, nil
+	return ids
 }
 
 func (l labelIDs) of(b button) string {
@@ -82,15 +101,15 @@ ON CONFLICT (account_id, thread_id, button) DO NOTHING`
 UPDATE reply_buttons
 SET pressed = pressed
 WHERE account_id = $1 AND thread_id = $2 AND button = $3
-RETURNING pressed, history_id`
+RETURNING pressed, presses, history_id`
 
 	sqlSetButton = `
 UPDATE reply_buttons
-SET pressed = $1, history_id = CASE WHEN history_id > $2 THEN history_id ELSE $2 END
+SET pressed = $1, presses = presses + $1, history_id = CASE WHEN history_id > $2 THEN history_id ELSE $2 END
 WHERE account_id = $3 AND thread_id = $4 AND button = $5`
 
 	sqlButton = `
-SELECT pressed, history_id
+SELECT pressed, presses, history_id
 FROM reply_buttons
 WHERE account_id = $1 AND thread_id = $2 AND button = $3`
 
@@ -100,6 +119,7 @@ WHERE account_id = $1 AND thread_id = $2 AND button = $3`
 // A buttonState is the record of a button of a thread.
 type buttonState struct {
 	Pressed   bool  `db:"pressed"`
+	Presses   int64 `db:"presses"`    // how often it was pressed
 	HistoryID int64 `db:"history_id"` // changes up to it were taken note of
 }
 

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
@@ -53,6 +56,17 @@ func (l Labels) Names() []string {
 		names = append(names, l.name(b))
 	}
 	return names
+}
+
+// Color returns the color of one of the labels, by its name, for [gmail.Config].LabelColor; the zero color for others.
+func (l Labels) Color(name string) gmailapi.LabelColor {
+	names := l.withDefaults()
+	for _, b := range buttons {
+		if gmailapi.SameLabelName(names.name(b), name) {
+			return colors[b]
+		}
+	}
+	return gmailapi.LabelColor{}
 }
 
 func (l Labels) withDefaults() Labels {
@@ -103,12 +117,31 @@ type Config struct {
 	Marker string
 	// MaxThread is the number of messages of a thread that the Writer gets. Default 20; at least 1.
 	MaxThread int
-	// PerDay is how many drafts [Service.Needed] begins at most in a mailbox on a day (UTC). What a person asks for is not
-	// counted. Default 20; at least 1.
+	// PerDay is how many drafts nobody has asked for begin at most in a mailbox on a day (UTC): those of [Service.Needed]
+	// and, with FollowUpDraft, reminders. Default 20; at least 1.
 	PerDay int
+	// FollowUp is how long after the label Waiting, or after the person's last message, a thread without an answer comes
+	// back into the inbox. Default 0: never.
+	FollowUp time.Duration
+	// FollowUpSent has a thread wait for an answer, with the label Waiting, when the person has answered what needed an
+	// answer: the state of its reply is sent. It needs FollowUp. Default false.
+	FollowUpSent bool
+	// FollowUpDraft has a reminder written as a draft where a thread comes back whose last message is the person's, in
+	// place of the label Action Required: once for a message, and within PerDay. It needs FollowUp. Default false.
+	FollowUpDraft bool
+	// Record records a decision of the host; *safety.Ledger has such a method. Required with FollowUp: what brings a
+	// thread back is actions, which can be undone.
+	Record func(ctx context.Context, msg *postroom.Message, d postroom.Decision) func(ctx context.Context, tx queue.Tx) (
+		postroom.Action, error)
+	// Sent is called for each draft that was sent, by a person or by [Service.Send], for what can be learned of it. The
+	// function that it returns is called in the transaction that ends the need. Default nil: nothing is learned.
+	Sent func(d SentDraft) (record func(ctx context.Context, tx queue.Tx) error)
 	// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox; *safety.Ledger has such a method.
 	// Jobs wait then. Default nil: they never wait.
 	Held func(ctx context.Context) error
+	// MeterProvider makes the metrics postroom.drafts and postroom.draft.answer_time. Default nil:
+	// OpenTelemetry's global one.
+	MeterProvider metric.MeterProvider
 	// Logger logs what was left alone and why. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -136,6 +169,19 @@ func (c Config) withDefaults() (Config, error) {
 		faults = append(faults, fmt.Errorf("drafting: Config.PerDay is %d; it must be at least 1, or 0 for the default",
 			c.PerDay))
 	}
+	if c.FollowUp < 0 {
+		faults = append(faults, fmt.Errorf("drafting: Config.FollowUp is %v; it must not be negative", c.FollowUp))
+	}
+	if c.FollowUpSent && c.FollowUp == 0 {
+		faults = append(faults, errors.New("drafting: Config.FollowUpSent is set, and FollowUp is 0; say how long to wait"))
+	}
+	if c.FollowUpDraft && c.FollowUp == 0 {
+		faults = append(faults, errors.New("drafting: Config.FollowUpDraft is set, and FollowUp is 0; say how long to wait"))
+	}
+	if c.FollowUp > 0 && c.Record == nil {
+		faults = append(faults, errors.New("drafting: Config.Record is missing; FollowUp needs it: give the method of a "+
+			"*safety.Ledger"))
+	}
 	return c, errors.Join(faults...)
 }
 
@@ -143,6 +189,7 @@ func (c Config) withDefaults() (Config, error) {
 // unusable.
 type Service struct {
 	cfg     Config
+	metrics metrics
 	mailbox *gmail.Mailbox
 }
 
@@ -152,8 +199,12 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	m, err := newMetrics(cfg.MeterProvider)
+	if err != nil {
+		return nil, err
+	}
 	mailbox, err := gmail.NewMailbox(gmail.MailboxConfig{Store: cfg.Store, Clients: cfg.Clients})
-	return &Service{cfg, mailbox}, err
+	return &Service{cfg, m, mailbox}, err
 }
 
 // Register registers the handlers of the jobs draft, manual_draft, rework and cleanup, and of those of this package,
@@ -168,5 +219,6 @@ func (s *Service) Register(d *queue.Dispatcher, opts ...queue.HandlerOption) err
 	queue.Handle(d, replies.JobCleanup, s.cleanup, opts...)
 	queue.Handle(d, JobLabels, s.label, opts...)
 	queue.Handle(d, JobCheck, s.check, opts...)
+	queue.Handle(d, JobFollowUp, s.followUp, opts...)
 	return nil
 }

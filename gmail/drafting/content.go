@@ -1,17 +1,13 @@
 package drafting
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 	"strings"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
-	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/mime/reply"
 )
 
@@ -56,18 +52,22 @@ type edit struct {
 // maxInstruction bounds an instruction, in bytes.
 const maxInstruction = 4000
 
-// readEdit finds the instruction in a draft that a person has touched: above the marker, or just above our text.
+// readEdit finds the instruction in a draft that a person has touched: just above our text, or above the marker.
 func readEdit(m *mime.Message, ours, marker string) edit {
 	written := strings.TrimSpace(reply.Read(m).Written())
+	has, own := strings.Fields(written), strings.Fields(ours)
+	if above := len(has) - len(own); above > 0 && len(own) > 0 && equal(has[above:], own) {
+		lines := strings.Split(firstFields(written, above), "\n")
+		if last := len(lines) - 1; strings.TrimSpace(lines[last]) == marker {
+			lines = lines[:last]
+		}
+		return newEdit(strings.Join(lines, "\n"), ours, ours)
+	}
 	lines := strings.Split(written, "\n")
 	for i, line := range lines {
 		if strings.TrimSpace(line) == marker {
 			return newEdit(strings.Join(lines[:i], "\n"), strings.Join(lines[i+1:], "\n"), ours)
 		}
-	}
-	has, own := strings.Fields(written), strings.Fields(ours)
-	if above := len(has) - len(own); above > 0 && len(own) > 0 && equal(has[above:], own) {
-		return newEdit(firstFields(written, above), ours, ours)
 	}
 	return newEdit("", written, ours)
 }
@@ -100,29 +100,3 @@ func firstFields(text string, n int) string {
 }
 
 func isSpace(r rune) bool { return strings.TrimSpace(string(r)) == "" }
-
-// recipients returns whom an answer goes to, as Gmail does: Reply-To, or else From. Anyone can write a Reply-To: one at
-// another domain than From needs a person who has asked for the draft.
-func recipients(m *postroom.Message, asked bool) ([]mime.Address, error) {
-	if len(m.ReplyTo) == 0 {
-		if m.From.Email == "" {
-			return nil, errors.New("the message names no sender")
-		}
-		return []mime.Address{{Name: m.From.Name, Email: m.From.Email}}, nil
-	}
-	var to []mime.Address
-	for _, a := range m.ReplyTo {
-		if !asked && authres.OrganizationalDomain(a.Email) != authres.OrganizationalDomain(m.From.Email) {
-			return nil, fmt.Errorf("the message is from %s and asks for answers to %s, at another domain", m.From.Email, a.Email)
-		}
-		to = append(to, mime.Address{Name: cmp.Or(a.Name, nameOf(m, a.Email)), Email: a.Email})
-	}
-	return to, nil
-}
-
-func nameOf(m *postroom.Message, email string) string {
-	if strings.EqualFold(m.From.Email, email) {
-		return m.From.Name
-	}
-	return ""
-}

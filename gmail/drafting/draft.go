@@ -126,18 +126,22 @@ func (w *work) draft(ctx context.Context) error {
 	case w.message == nil:
 		return w.personWrites(ctx, "there is no message of another person to answer")
 	}
-	if sent := w.answeredBy(); sent != "" && !w.asked {
-		return w.sent(ctx, sent)
+	if w.isNudge() {
+		if ended, err := w.nudgeEnds(ctx); err != nil || ended {
+			return err
+		}
+	} else if sent := w.answeredBy(); sent != "" && !w.asked {
+		return w.sent(ctx, sent, "", "")
 	}
-	to, err := recipients(w.message, w.asked)
+	to, err := w.recipients(ctx)
 	if err != nil {
-		return w.personWrites(ctx, err.Error())
+		return w.declined(ctx, err)
 	}
 	content, err := w.text(ctx, "", outbox.DraftContent{To: to}, Request{})
 	if err != nil {
 		return w.declined(ctx, err)
 	}
-	if _, current, err := w.cfg.Replies.Current(ctx, w.payload); err != nil || !current {
+	if goes, err := w.goesOn(ctx); err != nil || !goes {
 		return err
 	}
 	d, err = w.cfg.Drafts.Create(ctx, w.reply.AccountID, w.reply.DraftKey(), content)
@@ -150,8 +154,27 @@ func (w *work) draft(ctx context.Context) error {
 	return w.follow(ctx, d, w.drafted)
 }
 
+// recipients returns whom the draft goes to at first.
+func (w *work) recipients(ctx context.Context) ([]mime.Address, error) {
+	if w.isNudge() {
+		return w.others(ctx)
+	}
+	return recipients(w.message, w.asked)
+}
+
+func (w *work) isNudge() bool { return w.message.HasLabel(postroom.LabelSent) }
+
+// goesOn reports whether what the Writer has written is still wanted. While nothing may be changed, it is an error.
+func (w *work) goesOn(ctx context.Context) (bool, error) {
+	_, current, err := w.cfg.Replies.Current(ctx, w.payload)
+	if err == nil && current {
+		err = w.held(ctx, w.attempt)
+	}
+	return current, err
+}
+
 func (w *work) drafted(ctx context.Context) error {
-	return w.complete(ctx, outcome{state: replies.Drafted, add: outboxLabel},
+	return w.complete(ctx, outcome{state: replies.Drafted, add: outboxLabel, count: countMade},
 		func(ctx context.Context, tx queue.Tx) (bool, error) { return w.cfg.Replies.Drafted(ctx, tx, w.payload) })
 }
 
@@ -159,26 +182,37 @@ func (w *work) drafted(ctx context.Context) error {
 func (w *work) answeredBy() string {
 	at := slices.Index(w.thread, w.message)
 	for _, m := range w.thread[at+1:] {
-		if m.HasLabel(postroom.LabelSent) {
+		if m.HasLabel(postroom.LabelSent) && answers(m, w.thread) {
 			return m.ProviderID
 		}
 	}
 	return ""
 }
 
+// A personError is the reason why a person has to write an answer.
+type personError string
+
+func (e personError) Error() string { return string(e) }
+
 // errDeclined is the error of a Writer that leaves an answer to a person.
-var errDeclined = errors.New("the writer has left this answer to a person")
+const errDeclined personError = "the writer has left this answer to a person"
+
+// maxQuoted is the most bytes of a message that a draft quotes: a draft has them twice, and Gmail takes 35 MiB.
+const maxQuoted = 1 << 20
 
 // text returns the content of a draft for this turn, which takes the place of the draft with the hash base. The Writer
 // is asked, unless an earlier attempt has stored its answer.
 func (w *work) text(ctx context.Context, base string, content outbox.DraftContent, r Request) (outbox.DraftContent,
 	error) {
-	content.Answers, content.Sign, content.Quote = w.message.ID, true, true
+	content.Answers, content.Sign = w.message.ID, true
+	content.Quote = len(w.message.BodyPlain)+len(w.message.BodyHTML) <= maxQuoted
 	if stored, ok := w.versions.ofTurn(w.reply.Turn); ok && stored.base == base {
 		content.Text = stored.Body
 		return content, nil
 	}
 	r.AccountID, r.Message, r.Thread, r.Asked = w.reply.AccountID, w.message, w.thread, w.asked
+	r.Nudge = w.isNudge()
+	r.Recipients = addressees(&content)
 	r.Thread = r.Thread[max(0, len(r.Thread)-w.cfg.MaxThread):]
 	text, err := w.cfg.Writer.Write(ctx, r)
 	if err != nil {
@@ -196,8 +230,7 @@ func (w *work) text(ctx context.Context, base string, content outbox.DraftConten
 		return content, err
 	}
 	made := Text{Turn: w.reply.Turn, Author: ByWriter, Body: content.Text, draft: hashOf(m), base: base}
-	err = w.attempt.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return saveText(ctx, tx, &w.reply, made) })
-	if err == nil {
+	if err = w.save(ctx, made); err == nil {
 		w.versions = append(slices.DeleteFunc(w.versions, func(t Text) bool {
 			return t.Turn == made.Turn && t.Author == ByWriter
 		}), made)

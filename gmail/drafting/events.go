@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
@@ -16,7 +16,7 @@ import (
 // LabelsChanged follows a change of labels by a person, a filter or another program. Pass it as
 // [gmail.Config].OnLabelsChanged.
 func (s *Service) LabelsChanged(ctx context.Context, tx queue.Tx, e gmail.LabelsEvent) error {
-	ids, err := s.labelIDs(ctx, e.AccountID)
+	ids, err := s.labelIDsTx(ctx, tx, e.AccountID)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,15 @@ func (s *Service) Deleted(ctx context.Context, tx queue.Tx, e gmail.DeletedEvent
 // Arrived follows the arrival of a message: a filter may have put a label on. Call it in [gmail.Config].OnMessage,
 // which is not called for mail of before the account was added.
 func (s *Service) Arrived(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
-	ids, err := s.labelIDs(ctx, msg.AccountID)
+	if s.cfg.FollowUp > 0 {
+		if err := s.answered(ctx, tx, msg); err != nil {
+			return err
+		}
+	}
+	if err := s.checkNudge(ctx, tx, msg); err != nil {
+		return err
+	}
+	ids, err := s.labelIDsTx(ctx, tx, msg.AccountID)
 	if err != nil {
 		return err
 	}
@@ -70,7 +78,7 @@ func (s *Service) Arrived(ctx context.Context, tx queue.Tx, msg *postroom.Messag
 
 func (s *Service) vanished(ctx context.Context, tx queue.Tx, t threadKey, cause string) error {
 	// Most messages that are deleted are in threads without a reply.
-	_, err := s.cfg.Replies.Reply(ctx, t.accountID, t.threadID)
+	_, err := s.cfg.Replies.ReplyTx(ctx, tx, t.accountID, t.threadID)
 	if err == nil {
 		_, err = s.cfg.Replies.Vanished(ctx, tx, t.accountID, t.threadID, cause)
 	}
@@ -86,12 +94,14 @@ type press struct {
 	button    button
 	historyID uint64            // 0: the message came with it
 	message   *postroom.Message // that came with it
+	since     time.Time         // when the waiting began; zero for now
 	cause     string
 }
 
 // press begins the work of a button, unless it is in progress or this change was taken note of.
 func (s *Service) press(ctx context.Context, tx queue.Tx, p press) error {
-	if p.button != needsResponse && p.button != reworkButton && p.button != doneButton {
+	waits := p.button == waiting && s.cfg.FollowUp > 0
+	if p.button != needsResponse && p.button != reworkButton && p.button != doneButton && !waits {
 		return nil
 	}
 	state, err := p.lockButton(ctx, tx, p.button)
@@ -99,15 +109,23 @@ func (s *Service) press(ctx context.Context, tx queue.Tx, p press) error {
 		return err
 	}
 	if p.historyID != 0 && int64(p.historyID) <= state.HistoryID {
-		return s.enqueueLabels(ctx, tx, LabelsWork{AccountID: p.accountID, ThreadID: p.threadID, Clear: p.button},
-			strconv.FormatUint(p.historyID, 10))
+		return s.enqueueLabels(ctx, tx, LabelsWork{AccountID: p.accountID, ThreadID: p.threadID, Clear: p.button}, p.cause)
+	}
+	if waits {
+		if err := s.wait(ctx, tx, p, state); err != nil {
+			return err
+		}
+		return p.setButton(ctx, tx, waiting, true, p.historyID)
 	}
 	changed, err := s.begin(ctx, tx, p)
-	if err != nil || !changed {
+	if err != nil {
 		return err
 	}
+	if !changed { // a draft lies ready, or there is none to write again
+		return s.enqueueLabels(ctx, tx, LabelsWork{AccountID: p.accountID, ThreadID: p.threadID, Clear: p.button}, p.cause)
+	}
 	if p.button == doneButton {
-		if err := p.release(ctx, tx, p.historyID, needsResponse, reworkButton); err != nil {
+		if err := p.release(ctx, tx, p.historyID, needsResponse, reworkButton, waiting); err != nil {
 			return err
 		}
 	}
@@ -121,13 +139,18 @@ func (s *Service) begin(ctx context.Context, tx queue.Tx, p press) (changed bool
 	case doneButton:
 		return s.cfg.Replies.Done(ctx, tx, p.accountID, p.threadID, p.cause)
 	}
-	messages, err := s.messages(ctx, p.threadKey)
+	var coming []*postroom.Message
+	if p.message != nil { // it is being stored
+		coming = append(coming, p.message)
+	}
+	if err := s.pastNudge(ctx, tx, p.threadKey, coming...); err != nil {
+		return false, err
+	}
+	messages, err := s.cfg.Store.ThreadMessagesTx(ctx, tx, p.accountID, p.threadID)
 	if err != nil {
 		return false, err
 	}
-	if p.message != nil { // it is being stored
-		messages = append(messages, p.message)
-	}
+	messages = append(messages, coming...)
 	answered := ""
 	if m := newestReceived(messages); m != nil {
 		answered = m.ProviderID
@@ -154,7 +177,7 @@ func (s *Service) lift(ctx context.Context, tx queue.Tx, t threadKey, b button, 
 }
 
 func (s *Service) skipPending(ctx context.Context, tx queue.Tx, t threadKey) error {
-	r, err := s.cfg.Replies.Reply(ctx, t.accountID, t.threadID)
+	r, err := s.cfg.Replies.ReplyTx(ctx, tx, t.accountID, t.threadID)
 	if errors.Is(err, postroom.ErrNotFound) || err == nil && r.State != replies.Pending {
 		return nil
 	}

@@ -85,6 +85,15 @@ func (l *labelling) show(ctx context.Context) error {
 		return err
 	}
 	add := ""
+	if l.work.Add == waiting { // an answer may have come meanwhile
+		state, err := l.button(ctx, l.cfg.Store.DB().Reader(), waiting)
+		if err != nil {
+			return err
+		}
+		if !state.Pressed {
+			l.work.Add = ""
+		}
+	}
 	if l.work.Add != "" {
 		if add, err = l.ensure(ctx, l.work.Add); err != nil {
 			return err
@@ -103,6 +112,9 @@ func (l *labelling) show(ctx context.Context) error {
 	}
 	for _, m := range l.messages {
 		change := postroom.LabelChange{Remove: l.remove(m, keep)}
+		if m == on {
+			change.Remove = append(change.Remove, l.unseen(m)...)
+		}
 		if m == on && add != "" && !m.HasLabel(add) {
 			change.Add = []string{add}
 		}
@@ -152,6 +164,17 @@ func (l *labelling) remove(m *postroom.Message, keepRework bool) (ids []string) 
 			continue
 		}
 		if ours && b != l.work.Add && (b != waiting && b != doneButton || l.work.State == replies.Archived) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// unseen lists the labels of earlier states that a job may have put on the message though none is stored: a sync that
+// read the message meanwhile leaves that to the next one.
+func (l *labelling) unseen(m *postroom.Message) (ids []string) {
+	for _, b := range []button{outboxLabel, actionRequired} {
+		if id := l.ids.of(b); id != "" && b != l.work.Add && !m.HasLabel(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -253,7 +276,7 @@ func (l *labelling) ensure(ctx context.Context, b button) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	label, err := client.CreateLabel(ctx, l.cfg.Labels.name(b))
+	label, err := client.CreateColoredLabel(ctx, l.cfg.Labels.name(b), colors[b])
 	if err != nil {
 		return "", err
 	}

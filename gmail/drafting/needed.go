@@ -36,22 +36,36 @@ RETURNING refused`
 // counts once, however often it is reported. Once [Config].PerDay drafts were begun in the mailbox, the message gets
 // the label Needs Response instead, and a person who takes it off and puts it on again asks for the draft.
 func (s *Service) Needed(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
+	if err := s.pastNudge(ctx, tx, threadKey{msg.AccountID, msg.ProviderThreadID}); err != nil {
+		return err
+	}
 	day := queue.Now(tx).UTC().Format(time.DateOnly)
+	_, full, err := s.beginOfDay(ctx, tx, msg, day, s.cfg.Replies.Needed)
+	if err == nil && full {
+		err = s.tooMany(ctx, tx, msg, day)
+	}
+	return err
+}
+
+// beginOfDay begins a need for a message, unless the day is full.
+func (s *Service) beginOfDay(ctx context.Context, tx queue.Tx, msg *postroom.Message, day string,
+	begin func(ctx context.Context, tx queue.Tx, accountID, threadID, messageID string) (bool, error)) (
+	began, full bool, err error) {
 	if _, err := dbquery.Exec(ctx, tx, sqlForgetDaysBefore, msg.AccountID, day); err != nil {
-		return fmt.Errorf("drafting: drafts of a day: %w", err)
+		return false, false, fmt.Errorf("drafting: drafts of a day: %w", err)
 	}
 	begun, err := dbquery.Exec(ctx, tx, sqlBeginOfDay, msg.AccountID, day, s.cfg.PerDay)
 	if err != nil {
-		return fmt.Errorf("drafting: drafts of a day: %w", err)
+		return false, false, fmt.Errorf("drafting: drafts of a day: %w", err)
 	}
 	if begun == 0 {
-		return s.tooMany(ctx, tx, msg, day)
+		return false, true, nil
 	}
-	changed, err := s.cfg.Replies.Needed(ctx, tx, msg.AccountID, msg.ProviderThreadID, msg.ProviderID)
-	if err == nil && !changed {
+	began, err = begin(ctx, tx, msg.AccountID, msg.ProviderThreadID, msg.ProviderID)
+	if err == nil && !began {
 		_, err = dbquery.Exec(ctx, tx, sqlGiveBackDay, msg.AccountID, day)
 	}
-	return err
+	return began, false, err
 }
 
 // tooMany leaves a message to a person, and says so where the person looks. A thread whose draft is written, or lies
@@ -65,7 +79,7 @@ func (s *Service) tooMany(ctx context.Context, tx queue.Tx, msg *postroom.Messag
 		return err
 	}
 	if !skipped {
-		r, err := s.cfg.Replies.Reply(ctx, msg.AccountID, msg.ProviderThreadID)
+		r, err := s.cfg.Replies.ReplyTx(ctx, tx, msg.AccountID, msg.ProviderThreadID)
 		if errors.Is(err, postroom.ErrNotFound) || err == nil && (!r.State.Ended() || r.MessageID == msg.ProviderID) {
 			return nil
 		}

@@ -14,18 +14,30 @@ import (
 type outcome struct {
 	state replies.State
 	add   button // the label of the state; empty for none
+	count count  // for the metrics; empty for none
+	learn func(context.Context, queue.Tx) error
+	sent  string // Gmail's id of the message that was sent; empty for none
 }
 
 // complete completes the job with the report to package replies, the release of the buttons that it has worked for, and
 // the job that changes the labels.
 func (w *work) complete(ctx context.Context, o outcome, report func(context.Context, queue.Tx) (bool, error)) error {
-	return w.attempt.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		changed, err := report(ctx, tx)
-		if err != nil || !changed {
+	var changed bool
+	err := w.attempt.Complete(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		if changed, err = report(ctx, tx); err != nil || !changed {
 			return err
+		}
+		if o.learn != nil {
+			if err := o.learn(ctx, tx); err != nil {
+				return err
+			}
 		}
 		return w.moved(ctx, tx, w.attempt.Job.ID, &w.reply, w.since, o)
 	})
+	if err == nil && changed {
+		w.count(ctx, o.count, &w.reply)
+	}
+	return err
 }
 
 // moved follows a change of the state of a reply, in its transaction. The cause names the change.
@@ -45,6 +57,15 @@ func (s *Service) moved(ctx context.Context, tx queue.Tx, cause string, r *repli
 			return err
 		}
 	}
+	if o.state == replies.Sent && s.cfg.FollowUpSent {
+		began, err := s.waitForSent(ctx, tx, press{threadKey: t, historyID: since, cause: "sent:" + cause}, o.sent)
+		if err != nil {
+			return err
+		}
+		if began {
+			o.add = waiting
+		}
+	}
 	return s.enqueueLabels(ctx, tx, LabelsWork{AccountID: r.AccountID, ThreadID: r.ThreadID, Need: r.Need,
 		State: o.state, Add: o.add}, cause)
 }
@@ -57,17 +78,23 @@ func (w *work) personWrites(ctx context.Context, reason string) error {
 		})
 }
 
-// declined ends the need if the Writer has left it to a person, and else returns the error.
+// declined ends the need if a person has to write, and else returns the error.
 func (w *work) declined(ctx context.Context, err error) error {
-	if errors.Is(err, errDeclined) {
-		return w.personWrites(ctx, errDeclined.Error())
+	if reason, is := errors.AsType[personError](err); is {
+		return w.personWrites(ctx, reason.Error())
 	}
 	return err
 }
 
-func (w *work) sent(ctx context.Context, messageID string) error {
-	return w.complete(ctx, outcome{state: replies.Sent}, func(ctx context.Context, tx queue.Tx) (bool, error) {
-		return w.cfg.Replies.Sent(ctx, tx, w.reply.AccountID, w.reply.ThreadID, w.reply.Need, messageID)
+// sent ends the need with the message that has answered it. reason says more for the history, or is empty.
+func (w *work) sent(ctx context.Context, messageID, reason string, c count) error {
+	return w.sentAs(ctx, messageID, reason, outcome{state: replies.Sent, count: c})
+}
+
+func (w *work) sentAs(ctx context.Context, messageID, reason string, o outcome) error {
+	o.sent = messageID
+	return w.complete(ctx, o, func(ctx context.Context, tx queue.Tx) (bool, error) {
+		return w.cfg.Replies.Sent(ctx, tx, w.reply.AccountID, w.reply.ThreadID, w.reply.Need, messageID, reason)
 	})
 }
 
@@ -75,15 +102,23 @@ func (w *work) sent(ctx context.Context, messageID string) error {
 func (w *work) follow(ctx context.Context, d outbox.Draft, open func(context.Context) error) error {
 	switch {
 	case d.State == outbox.DraftSent, d.State == outbox.DraftDeleted && d.SentMessageID != "":
-		return w.sent(ctx, d.SentMessageID)
+		c, learn, err := w.sentDraft(ctx, d.SentMessageID)
+		if err != nil {
+			return err
+		}
+		return w.sentAs(ctx, d.SentMessageID, "", outcome{state: replies.Sent, count: c, learn: learn})
 	case d.State == outbox.DraftDeleted:
-		return w.complete(ctx, outcome{state: replies.Skipped}, func(ctx context.Context, tx queue.Tx) (bool, error) {
-			return w.cfg.Replies.Skipped(ctx, tx, w.reply.AccountID, w.reply.ThreadID, w.reply.Need, draftDeleted)
-		})
+		return w.skipped(ctx, "the draft was deleted")
 	case open == nil:
 		return nil
 	}
 	return open(ctx)
 }
 
-const draftDeleted = "the draft was deleted"
+// skipped ends the need of a draft that is there no more.
+func (w *work) skipped(ctx context.Context, reason string) error {
+	o := outcome{state: replies.Skipped, count: countDiscarded}
+	return w.complete(ctx, o, func(ctx context.Context, tx queue.Tx) (bool, error) {
+		return w.cfg.Replies.Skipped(ctx, tx, w.reply.AccountID, w.reply.ThreadID, w.reply.Need, reason)
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/replies"
+	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/mime/reply"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -35,10 +36,40 @@ func (w *Word) check(r *replies.Reply) error {
 	case r.State.Ended():
 		return &StateError{fmt.Sprintf("this draft is %s: nothing is done with it any more", r.State)}
 	case w.Turn != 0 && w.Turn != r.Turn:
-		return &StateError{"the draft has changed since it was shown: look at it again"}
+		return &StateError{changedSince}
 	}
 	return nil
 }
+
+// Ask has a draft written of an answer to the newest message that others have sent in a thread, as the label Needs
+// Response does. A draft that lies ready is a [*StateError].
+func (s *Service) Ask(ctx context.Context, tx queue.Tx, w Word) error {
+	if err := s.pastNudge(ctx, tx, threadKey{w.AccountID, w.ThreadID}); err != nil {
+		return err
+	}
+	messages, err := s.cfg.Store.ThreadMessagesTx(ctx, tx, w.AccountID, w.ThreadID)
+	if err != nil {
+		return err
+	}
+	m := newestReceived(messages)
+	if m == nil {
+		return &StateError{"there is no message of another person to answer"}
+	}
+	r, err := s.cfg.Replies.ReplyTx(ctx, tx, w.AccountID, w.ThreadID)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+	case err != nil:
+		return err
+	case r.State == replies.Drafted, r.State == replies.ReworkRequested:
+		return &StateError{"there is a draft: look at it"}
+	case w.Turn != 0 && w.Turn != r.Turn:
+		return &StateError{changedSince}
+	}
+	_, err = s.cfg.Replies.AskedBy(ctx, tx, w.AccountID, w.ThreadID, m.ProviderID, "word:"+rand.Text(), w.By)
+	return err
+}
+
+const changedSince = "the draft has changed since it was shown: look at it again"
 
 // Rework has the draft written again as the instruction says. It is the person's own word: a draft that a person has
 // changed is the text to work on then. After [replies.MaxReworks] it is a [*StateError], and the draft stays.
@@ -99,20 +130,39 @@ func (s *Service) Discard(ctx context.Context, w Word, record func(context.Conte
 	if err != nil {
 		return "", err
 	}
-	return fate, s.cfg.Store.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+	err = s.cfg.Store.DB().Write(context.WithoutCancel(ctx), func(ctx context.Context, tx queue.Tx) error {
 		changed, err := s.cfg.Replies.Skipped(ctx, tx, r.AccountID, r.ThreadID, r.Need, "discarded by "+w.By)
-		if err == nil && !changed {
-			err = &StateError{"the draft has ended meanwhile: look at it again"}
-		}
-		if err == nil {
+		switch {
+		case err != nil:
+			return err
+		case changed:
 			err = s.moved(ctx, tx, "word:"+rand.Text(), &r, profile.HistoryID, outcome{state: replies.Skipped})
+		default:
+			err = s.skippedMeanwhile(ctx, tx, &r)
 		}
 		if err != nil {
 			return err
 		}
 		return record(ctx, tx)
 	})
+	if err == nil && fate != FateNone {
+		s.count(ctx, countDiscarded, &r)
+	}
+	return fate, err
 }
+
+// skippedMeanwhile returns a [*StateError] unless the need has ended without an answer: a job may have learned from
+// Gmail that the draft is deleted, before the one who has deleted it has said so.
+func (s *Service) skippedMeanwhile(ctx context.Context, tx queue.Tx, r *replies.Reply) error {
+	now, err := s.cfg.Replies.ReplyTx(ctx, tx, r.AccountID, r.ThreadID)
+	if err == nil && (now.Need != r.Need || now.State != replies.Skipped) {
+		err = &StateError{"the draft has ended meanwhile: look at it again"}
+	}
+	return err
+}
+
+// errTouched is what a draft has that a person changes while it is to be deleted.
+var errTouched = errors.New("drafting: a person has changed the draft")
 
 // deleteOurs deletes the draft of a reply, unless a person has changed it.
 func (s *Service) deleteOurs(ctx context.Context, r *replies.Reply) (Fate, error) {
@@ -127,8 +177,16 @@ func (s *Service) deleteOurs(ctx context.Context, r *replies.Reply) (Fate, error
 	case l.Touched:
 		return FateKept, nil
 	}
-	d, err := s.cfg.Drafts.Delete(ctx, r.AccountID, r.DraftKey())
-	if err == nil && d.SentMessageID != "" {
+	d, err := s.cfg.Drafts.DeleteIf(ctx, r.AccountID, r.DraftKey(), func(m *mime.Message) error {
+		if hashOf(m) != l.SHA256 {
+			return errTouched
+		}
+		return nil
+	})
+	if errors.Is(err, errTouched) {
+		return FateKept, nil
+	}
+	if d.State == outbox.DraftSent || err == nil && d.SentMessageID != "" {
 		err = &StateError{"the draft was sent in Gmail"}
 	}
 	return FateDeleted, err
@@ -136,10 +194,12 @@ func (s *Service) deleteOurs(ctx context.Context, r *replies.Reply) (Fate, error
 
 // A Look is a draft as it is at Gmail.
 type Look struct {
-	Text    string // without what it answers
-	Touched bool   // a person has changed it
-	Gone    bool   // there is none
-	Sent    bool   // it is gone because a person has sent it
+	Message *mime.Message // all of it; nil if there is none
+	SHA256  string        // of what a person sees of it: sender, recipients, subject, texts and files
+	Text    string        // without what it answers
+	Touched bool          // a person has changed it
+	Gone    bool          // there is none
+	Sent    bool          // it is gone because a person has sent it
 }
 
 // Look reads the draft of a reply that has not ended, at Gmail.
@@ -159,6 +219,9 @@ func (s *Service) Look(ctx context.Context, r replies.Reply) (Look, error) {
 	if m == nil {
 		return Look{Gone: true, Sent: d.State == outbox.DraftSent || d.SentMessageID != ""}, nil
 	}
-	_, ours := versions(texts).made(hashOf(m))
-	return Look{Text: strings.TrimSpace(reply.Read(m).Written()), Touched: !ours}, nil
+	sum := hashOf(m)
+	_, ours := versions(texts).made(sum)
+	return Look{Message: m, SHA256: sum, Text: written(m), Touched: !ours}, nil
 }
+
+func written(m *mime.Message) string { return strings.TrimSpace(reply.Read(m).Written()) }

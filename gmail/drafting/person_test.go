@@ -2,11 +2,13 @@ package drafting_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/gmail/drafting"
+	"github.com/postroom-go/postroom/gmail/internal/worldtest"
 	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -79,7 +81,8 @@ func TestAWordDiscards(t *testing.T) {
 		ask()
 		look, err := w.service.Look(t.Context(), w.reply(m.ThreadID))
 		require.NoError(t, err)
-		require.Equal(t, drafting.Look{Text: "Hello Zoë,\n\nthis is text 1."}, look)
+		require.Equal(t, "Hello Zoë,\n\nthis is text 1.", look.Text)
+		require.False(t, look.Touched || look.Gone || look.Sent)
 		word.Turn = 99
 		_, err = w.discard(word)
 		w.refused(err, "has changed since it was shown")
@@ -107,6 +110,83 @@ func TestAWordDiscards(t *testing.T) {
 		w.sync()
 		require.Contains(t, w.oneDraft().Text, "Mine.")
 		require.Equal(t, []string{"INBOX"}, w.labels(m.ID))
+	})
+}
+
+// The jobs learn from Gmail that the draft is deleted, before the person who discards it elsewhere has an answer.
+func TestAWordDiscardsWhileTheDeletionIsLearned(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		learned := false
+		w.through(&worldtest.Wire{After: func(r *http.Request, _ *http.Response) {
+			if deletesDraft(r) && !learned {
+				learned = true
+				w.sync()
+			}
+		}})
+		m := w.letter(1)
+		w.label(needsResponse, m.ID)
+		w.sync()
+		recorded := false
+		fate, err := w.service.Discard(t.Context(), drafting.Word{AccountID: w.account, ThreadID: m.ThreadID, By: "ada"},
+			func(context.Context, queue.Tx) error { recorded = true; return nil })
+		require.NoError(t, err)
+		require.Equal(t, drafting.FateDeleted, fate)
+		require.True(t, learned && recorded)
+		require.Equal(t, replies.Skipped, w.reply(m.ThreadID).State)
+		w.sync()
+		require.Equal(t, []string{"INBOX"}, w.labels(m.ID))
+	})
+}
+
+// Whoever discards a draft goes away while Gmail is asked to delete it: that is done, and who has said so is on record.
+func TestAWordDiscardsWhoeverStillWaitsForIt(t *testing.T) {
+	for _, answered := range []bool{false, true} {
+		eachWorld(t, func(t *testing.T, w *world) {
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			leaves := func(r *http.Request) {
+				if deletesDraft(r) {
+					leave()
+				}
+			}
+			wire := &worldtest.Wire{Before: leaves}
+			if answered {
+				wire = &worldtest.Wire{After: func(r *http.Request, _ *http.Response) { leaves(r) }}
+			}
+			w.through(wire)
+			m := w.letter(1)
+			w.label(needsResponse, m.ID)
+			w.sync()
+			recorded := false
+			fate, err := w.service.Discard(ctx, drafting.Word{AccountID: w.account, ThreadID: m.ThreadID, By: "ada"},
+				func(context.Context, queue.Tx) error { recorded = true; return nil })
+			require.NoError(t, err)
+			require.Equal(t, drafting.FateDeleted, fate)
+			require.True(t, recorded)
+			require.Equal(t, "discarded by ada", w.reason(m.ThreadID))
+			require.Empty(t, w.draftsAt(""))
+		})
+	}
+}
+
+// A person sends the draft in Gmail right before it is to be deleted.
+func TestAWordDoesNotDiscardWhatIsSentMeanwhile(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		m := w.letter(1)
+		w.label(needsResponse, m.ID)
+		w.sync()
+		d := w.oneDraft()
+		w.through(&worldtest.Wire{Before: func(r *http.Request) {
+			if deletesDraft(r) {
+				w.send(d)
+			}
+		}})
+		_, err := w.service.Discard(t.Context(), drafting.Word{AccountID: w.account, ThreadID: m.ThreadID, By: "ada"},
+			func(context.Context, queue.Tx) error { return nil })
+		require.ErrorAs(t, err, new(*drafting.StateError))
+		require.ErrorContains(t, err, "the draft was sent in Gmail")
+		w.sync()
+		require.Equal(t, replies.Sent, w.reply(m.ThreadID).State)
 	})
 }
 

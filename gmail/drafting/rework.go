@@ -24,7 +24,7 @@ func (w *work) rework(ctx context.Context) error {
 			func(ctx context.Context, tx queue.Tx) (bool, error) { return w.cfg.Replies.GaveUp(ctx, tx, w.payload) })
 	}
 	return w.overwrite(ctx, w.wish, func(ctx context.Context) error {
-		return w.complete(ctx, outcome{state: replies.Drafted, add: outboxLabel},
+		return w.complete(ctx, outcome{state: replies.Drafted, add: outboxLabel, count: countReworked},
 			func(ctx context.Context, tx queue.Tx) (bool, error) {
 				return w.cfg.Replies.Reworked(ctx, tx, w.payload)
 			})
@@ -67,7 +67,7 @@ func (w *work) overwrite(ctx context.Context, ask func(m *mime.Message) (Request
 		if err != nil {
 			return w.declined(ctx, err)
 		}
-		if _, current, err := w.cfg.Replies.Current(ctx, w.payload); err != nil || !current {
+		if goes, err := w.goesOn(ctx); err != nil || !goes {
 			return err
 		}
 		var now *mime.Message
@@ -92,7 +92,8 @@ func (w *work) overwrite(ctx context.Context, ask func(m *mime.Message) (Request
 	return queue.Defer(errors.New("drafting: a person is at work on the draft"), time.Minute)
 }
 
-// again returns the new content of a draft. Recipients and files that a person has given it stay.
+// again returns the new content of a draft. Recipients and files that a person has given it stay; one that nobody has
+// touched, and that is about a newer message now, goes to whom that message is answered to.
 func (w *work) again(ctx context.Context, base string, m *mime.Message, ask func(*mime.Message) (Request, error)) (
 	outbox.DraftContent, error) {
 	request, err := ask(m)
@@ -100,17 +101,20 @@ func (w *work) again(ctx context.Context, base string, m *mime.Message, ask func
 		return outbox.DraftContent{}, err
 	}
 	content := outbox.DraftContent{To: m.To, Cc: m.Cc, Bcc: m.Bcc, Attachments: outbox.Attached(m.Attachments)}
-	if len(content.To) == 0 {
-		if content.To, err = recipients(w.message, w.asked); err != nil {
+	_, ours := w.versions.made(base)
+	if len(content.To) == 0 || ours && w.reply.State == replies.Pending {
+		if content.To, err = w.recipients(ctx); err != nil {
 			return content, err
 		}
 	}
-	if _, ours := w.versions.made(base); !ours {
+	if replyAll.MatchString(request.Instruction) {
+		if err := w.toEverybody(ctx, &content); err != nil {
+			return content, err
+		}
+	}
+	if !ours {
 		kept := Text{Turn: w.reply.Turn, Author: ByPerson, Body: m.Text, Instruction: request.Instruction, draft: base}
-		err := w.attempt.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-			return saveText(ctx, tx, &w.reply, kept)
-		})
-		if err != nil {
+		if err := w.save(ctx, kept); err != nil {
 			return content, err
 		}
 	}

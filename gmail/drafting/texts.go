@@ -84,6 +84,16 @@ func saveText(ctx context.Context, tx queue.Tx, r *replies.Reply, t Text) error 
 	return err
 }
 
+// save stores a text, unless the mailbox was removed meanwhile.
+func (w *work) save(ctx context.Context, t Text) error {
+	return w.attempt.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if _, err := w.cfg.Replies.Lock(ctx, tx, w.reply.AccountID, w.reply.ThreadID); err != nil {
+			return err
+		}
+		return saveText(ctx, tx, &w.reply, t)
+	})
+}
+
 // endTexts deletes the versions of an answer that has ended.
 func endTexts(ctx context.Context, tx queue.Tx, r *replies.Reply) error {
 	_, err := dbquery.Exec(ctx, tx, sqlEndTexts, r.AccountID, r.ThreadID, r.Need)

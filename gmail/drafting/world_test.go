@@ -16,6 +16,7 @@ import (
 	"golang.org/x/oauth2"
 	api "google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/drafting"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
@@ -26,6 +27,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
 )
 
 const (
@@ -34,6 +36,7 @@ const (
 	rework         = "Postroom/Rework"
 	done           = "Postroom/Done"
 	actionRequired = "Postroom/Action Required"
+	waiting        = "Postroom/Waiting"
 )
 
 // A tester is what tests and rapid's have in common.
@@ -55,9 +58,12 @@ type world struct {
 	queue   *queue.Queue
 	replies *replies.Store
 	drafts  *outbox.Drafts
+	ledger  *safety.Ledger
 	service *drafting.Service
 	cfg     drafting.Config
 	account string
+
+	elsewhere func(ours bool) // runs the jobs in another process; nil: in this one
 
 	mu    sync.Mutex
 	asked []drafting.Request
@@ -71,7 +77,7 @@ func eachWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 
 func newWorld(t *testing.T, db queue.DB) *world {
 	t.Helper()
-	w := &world{t: t, server: gmailtest.NewServer(t), db: db}
+	w := &world{t: t, server: gmailtest.NewServer(t)}
 	w.person = w.server.Person()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(transport.CloseIdleConnections)
@@ -79,31 +85,45 @@ func newWorld(t *testing.T, db queue.DB) *world {
 	var err error
 	w.google, err = w.server.Service(t.Context())
 	require.NoError(t, err)
-	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "test"})
-	w.client, err = gmailapi.NewClient(gmailapi.ClientConfig{Endpoint: w.server.URL(),
-		HTTPClient: &http.Client{Transport: &oauth2.Transport{Source: token, Base: transport}},
-		Limits:     gmailapi.Limits{Unlimited: true}})
-	require.NoError(t, err)
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate, replies.Migrate,
-		drafting.Migrate, drafting.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, mailstore.Migrate,
+		safety.Migrate, replies.Migrate, drafting.Migrate, drafting.Migrate} {
 		require.NoError(t, migrate(t.Context(), db))
 	}
-	w.store, err = mailstore.New(mailstore.Config{DB: db})
-	require.NoError(t, err)
-	w.queue, err = queue.New(db, &queue.Config{
-		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond}})
-	require.NoError(t, err)
-	w.replies, err = replies.New(replies.Config{DB: db, Queue: w.queue})
-	require.NoError(t, err)
-	clients := gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return w.client, nil })
-	w.drafts, err = outbox.NewDrafts(outbox.DraftsConfig{Store: w.store, Clients: clients, Settle: time.Millisecond})
-	require.NoError(t, err)
-	w.cfg = drafting.Config{Store: w.store, Queue: w.queue, Replies: w.replies, Drafts: w.drafts, Clients: clients,
-		Writer: drafting.WriterFunc(w.answer)}
-	w.service, err = drafting.New(w.cfg)
-	require.NoError(t, err)
+	w.open(db, gmailapi.ClientConfig{Endpoint: w.server.URL(), HTTPClient: &http.Client{Transport: transport}})
+	require.NoError(t, w.queue.Pause(t.Context(), queue.ForType(drafting.JobFollowUp))) // see timePasses
 	w.signIn()
 	return w
+}
+
+// open makes what a process has of the database and of the mailbox.
+func (w *world) open(db queue.DB, cfg gmailapi.ClientConfig) {
+	w.db = db
+	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "test"})
+	cfg.HTTPClient = &http.Client{Transport: &oauth2.Transport{Source: token, Base: cfg.HTTPClient.Transport}}
+	cfg.Limits = gmailapi.Limits{Unlimited: true}
+	var err error
+	w.client, err = gmailapi.NewClient(cfg)
+	require.NoError(w.t, err)
+	w.store, err = mailstore.New(mailstore.Config{DB: db})
+	require.NoError(w.t, err)
+	w.queue, err = queue.New(db, &queue.Config{
+		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond}})
+	require.NoError(w.t, err)
+	w.ledger, err = safety.NewLedger(safety.Config{DB: db,
+		Execute: func(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+			_, err := w.queue.EnqueueTx(ctx, tx, gmail.NewActionJob(a.AccountID, a.ID))
+			return err
+		}})
+	require.NoError(w.t, err)
+	w.replies, err = replies.New(replies.Config{DB: db, Queue: w.queue})
+	require.NoError(w.t, err)
+	clients := gmailapi.ClientsFunc(func(context.Context, string) (*gmailapi.Client, error) { return w.client, nil })
+	w.drafts, err = outbox.NewDrafts(outbox.DraftsConfig{Store: w.store, Clients: clients, Settle: time.Millisecond})
+	require.NoError(w.t, err)
+	w.cfg = drafting.Config{Store: w.store, Queue: w.queue, Replies: w.replies, Drafts: w.drafts, Clients: clients,
+		Writer: drafting.WriterFunc(w.answer), FollowUp: 7 * 24 * time.Hour, Record: w.ledger.Record}
+	w.service, err = drafting.New(w.cfg)
+	require.NoError(w.t, err)
 }
 
 // signIn adds the account, and reads what is there.
@@ -151,10 +171,31 @@ func (w *world) runJobs(ours bool, jobs ...queue.NewJob) {
 		_, err := w.queue.Enqueue(w.t.Context(), job)
 		require.NoError(w.t, err)
 	}
-	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond, Workers: 4,
-		Logger: slog.New(slog.DiscardHandler)})
+	if w.elsewhere != nil {
+		w.elsewhere(ours)
+		return
+	}
+	w.work(ours, queue.DispatcherConfig{PollInterval: 20 * time.Millisecond})
+}
+
+// work runs all jobs until nothing is left to do, ours or those of package gmail alone.
+func (w *world) work(ours bool, cfg queue.DispatcherConfig) {
+	w.t.Helper()
+	d := w.dispatcher(ours, cfg)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Minute)
+	defer cancel()
+	require.NoError(w.t, d.RunUntilIdle(ctx))
+	require.NoError(w.t, ctx.Err(), "still not idle")
+}
+
+// dispatcher makes one with the jobs of the mailbox, and ours if they are to be done.
+func (w *world) dispatcher(ours bool, cfg queue.DispatcherConfig) *queue.Dispatcher {
+	w.t.Helper()
+	cfg.Workers, cfg.Logger = 4, slog.New(slog.DiscardHandler)
+	d, err := queue.NewDispatcher(w.queue, &cfg)
 	require.NoError(w.t, err)
-	require.NoError(w.t, gmail.Register(d, gmail.Config{Store: w.store, Clients: w.cfg.Clients,
+	require.NoError(w.t, gmail.Register(d, gmail.Config{Store: w.store, Clients: w.cfg.Clients, Ledger: w.ledger,
+		Logger: cfg.Logger, LabelColor: w.cfg.Labels.Color, OnActed: w.service.Acted,
 		OnLabelsChanged: func(ctx context.Context, tx queue.Tx, e gmail.LabelsEvent) error {
 			return w.hear(ctx, tx, func(ctx context.Context, tx queue.Tx) error { return w.service.LabelsChanged(ctx, tx, e) })
 		},
@@ -165,10 +206,7 @@ func (w *world) runJobs(ours bool, jobs ...queue.NewJob) {
 	if ours {
 		require.NoError(w.t, w.service.Register(d))
 	}
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
-	defer cancel()
-	require.NoError(w.t, d.RunUntilIdle(ctx))
-	require.NoError(w.t, ctx.Err(), "still not idle")
+	return d
 }
 
 func (w *world) hear(ctx context.Context, tx queue.Tx, event func(context.Context, queue.Tx) error) error {
@@ -311,7 +349,17 @@ func (w *world) letterAt(n, hours int) string {
 	at := time.Now().Add(time.Duration(hours) * time.Hour)
 	raw := strings.Replace(fmt.Sprintf(question, n), "Sat, 07 Mar 2026 12:00:00 +0000", at.UTC().Format(time.RFC1123Z), 1)
 	m, err := w.google.Users.Messages.Insert("me", &api.Message{LabelIds: []string{"INBOX"},
-		Raw: base64.URLEncoding.EncodeToString([]byte(raw))}).InternalDateSource("dateHeader").Do()
+		Raw: encoded(raw)}).InternalDateSource("dateHeader").Do()
 	require.NoError(w.t, err)
 	return m.Id
+}
+
+func encoded(raw string) string { return base64.URLEncoding.EncodeToString([]byte(raw)) }
+
+// newest returns Gmail's id of the newest message of a thread.
+func (w *world) newest(thread string) string {
+	w.t.Helper()
+	all, err := w.google.Users.Threads.Get("me", thread).Do()
+	require.NoError(w.t, err)
+	return all.Messages[len(all.Messages)-1].Id
 }

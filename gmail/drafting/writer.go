@@ -27,6 +27,10 @@ type Request struct {
 	Message *postroom.Message
 	// Thread are the messages of the thread, oldest first, Message among them; of a long thread the last ones.
 	Thread []*postroom.Message
+	// Recipients are the addresses that the draft goes to.
+	Recipients []string
+	// Nudge is set if the draft is a reminder: nobody has answered the Message, which the person has sent.
+	Nudge bool
 	// Asked is set if a person has asked for the draft.
 	Asked bool
 

@@ -333,18 +333,30 @@ func (c *Client) ListLabels(ctx context.Context) ([]postroom.Label, error) {
 	return labels, err
 }
 
-// CreateLabel creates a user label. If Gmail has one of that name, in whatever case, CreateLabel finds it with a
-// second call and returns it. A name that [postroom.CheckLabelName] refuses is an error of [ClassInvalid], without a
-// call.
+// A LabelColor is the color of a label, as #rrggbb in Gmail's palette. The zero LabelColor is none.
+type LabelColor struct{ Text, Background string }
+
+// CreateLabel creates a user label without a color, see [Client.CreateColoredLabel].
 func (c *Client) CreateLabel(ctx context.Context, name string) (postroom.Label, error) {
+	return c.CreateColoredLabel(ctx, name, LabelColor{})
+}
+
+// CreateColoredLabel creates a user label with a color. If Gmail has one of that name, in whatever case, it is found
+// with a second call and returned with the color that it has. A name that [postroom.CheckLabelName] refuses is an error
+// of [ClassInvalid], without a call.
+func (c *Client) CreateColoredLabel(ctx context.Context, name string, color LabelColor) (postroom.Label, error) {
 	op := "create label"
 	if err := postroom.CheckLabelName(name); err != nil {
 		return postroom.Label{}, &Error{Op: op, Class: ClassInvalid, Err: err}
 	}
 	op = fmt.Sprintf("create label %q", name)
+	wanted := &api.Label{Name: name}
+	if color != (LabelColor{}) {
+		wanted.Color = &api.LabelColor{TextColor: color.Text, BackgroundColor: color.Background}
+	}
 	var created *api.Label
 	err := c.do(ctx, MethodCreateLabel, op, ClassNotFound, func(ctx context.Context) (err error) {
-		created, err = c.service.Users.Labels.Create(c.user, &api.Label{Name: name}).Context(ctx).Do()
+		created, err = c.service.Users.Labels.Create(c.user, wanted).Context(ctx).Do()
 		return err
 	})
 	switch {

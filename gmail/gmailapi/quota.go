@@ -27,6 +27,7 @@ const (
 	MethodDelete        Method = "messages.delete"
 	MethodSend          Method = "messages.send"
 	MethodInsert        Method = "messages.insert"
+	MethodImport        Method = "messages.import"
 	MethodGetAttachment Method = "messages.attachments.get"
 	MethodCreateDraft   Method = "drafts.create"
 	MethodUpdateDraft   Method = "drafts.update"
@@ -48,7 +49,7 @@ func DefaultCosts() map[Method]int {
 	return map[Method]int{
 		MethodGetProfile: 1, MethodListLabels: 1, MethodCreateLabel: 5, MethodListHistory: 2, MethodListMessages: 5,
 		MethodGetMessage: 20, MethodModifyMessage: 5, MethodTrash: 20, MethodUntrash: 5, MethodDelete: 10,
-		MethodSend: 100, MethodInsert: 25,
+		MethodSend: 100, MethodInsert: 25, MethodImport: 25,
 		MethodGetAttachment: 20, MethodListSendAs: 1, MethodListFilters: 1, MethodWatch: 100, MethodStop: 50,
 		MethodCreateDraft: 10, MethodUpdateDraft: 15, MethodGetDraft: 20, MethodListDrafts: 5, MethodSendDraft: 100,
 		MethodDeleteDraft: 10,

@@ -155,12 +155,16 @@ func (c *Client) search(ctx context.Context, query string, spamTrash bool) (foun
 	return found, err
 }
 
-// AddedSince returns the messages with the label that came after the history id; none where Gmail has forgotten.
+// AddedSince returns the messages with the label that came after the history id, or all that came if the label is
+// empty; none where Gmail has forgotten.
 func (c *Client) AddedSince(ctx context.Context, since uint64, label string) (came []MessageRef, err error) {
 	for token := ""; ; {
 		var answer *api.ListHistoryResponse
 		err := c.do(ctx, MethodListHistory, "list history", ClassHistoryExpired, func(ctx context.Context) (err error) {
-			call := c.service.Users.History.List(c.user).StartHistoryId(since).HistoryTypes("messageAdded").LabelId(label)
+			call := c.service.Users.History.List(c.user).StartHistoryId(since).HistoryTypes("messageAdded")
+			if label != "" {
+				call.LabelId(label)
+			}
 			if token != "" {
 				call.PageToken(token)
 			}

@@ -160,7 +160,7 @@ func TestATopicOfPubSub(t *testing.T) {
 	users := client(t, server)
 	arrived := func(n int) (historyIDs []uint64) {
 		t.Helper()
-		require.Eventually(t, func() bool { return len(hub.Messages()) >= n }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(hub.Messages()) >= n }, 5*time.Minute, time.Millisecond)
 		for _, message := range hub.Messages() {
 			var got pushed
 			require.NoError(t, json.Unmarshal(message.Data, &got))
@@ -224,7 +224,7 @@ func TestDeliveriesAreNoted(t *testing.T) {
 	want := gmailtest.Push{Topic: topic, Email: server.Email(), HistoryID: began.HistoryId,
 		MessageID: (<-receiver.got).messageID}
 	<-published
-	require.Eventually(t, func() bool { return len(server.Pushes()) == 4 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(server.Pushes()) == 4 }, 5*time.Minute, time.Millisecond)
 	var statuses []int
 	for _, push := range server.Pushes() {
 		statuses = append(statuses, push.Status)

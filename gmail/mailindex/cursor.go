@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,11 @@ func (c searchCursor) in(scope string) string {
 
 // scope identifies a search.
 func (s Search) scope(accountID string) string {
-	return accountID + "\x00" + s.Query + "\x00" + strconv.FormatBool(s.SpamAndTrash)
+	scope := accountID + "\x00" + s.Query + "\x00" + strconv.FormatBool(s.SpamAndTrash)
+	if s.Also.SQL != "" {
+		scope += "\x00" + s.Also.SQL + fmt.Sprintf("%q", s.Also.Args)
+	}
+	return scope
 }
 
 // ErrSearchCursor reports that a cursor is invalid or belongs to another search.

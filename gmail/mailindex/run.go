@@ -63,6 +63,9 @@ func (x *Index) newRun(ctx context.Context, accountID string, search Search) (*i
 		run.filter.AddLabel(false, postroom.LabelSpam)
 		run.filter.AddLabel(false, postroom.LabelTrash)
 	}
+	if search.Also.SQL != "" {
+		run.filter.Add(search.Also.SQL, search.Also.Args...)
+	}
 	run.narrow(run.query.Root)
 	run.candidates, err = run.newCandidates(ctx)
 	return run, err

@@ -15,11 +15,20 @@ type Search struct {
 	Query string
 	// SpamAndTrash includes messages in the spam and the trash, which are left out unless Query asks for them.
 	SpamAndTrash bool
+	// Also is asked of each message besides Query. Its zero value asks for nothing.
+	Also Condition
 	// Limit is the maximum number of results on a page. Default 50; bounds 1 to 500.
 	Limit int
-	// Cursor is the Next of the page before; empty for the first page. It belongs to the account, the Query and
-	// SpamAndTrash that it came of; Limit may differ.
+	// Cursor is the Next of the page before; empty for the first page. It belongs to the account, the Query, SpamAndTrash
+	// and Also that it came of; Limit may differ.
 	Cursor string
+}
+
+// A Condition is one of SQL about a message, by which a program asks its own tables, in the same database. The message
+// is m, with the columns account_id and id, and each %s is one of Args. SQL must be of the program: it is not checked.
+type Condition struct {
+	SQL  string
+	Args []any
 }
 
 // A Page is one page of messages, newest first, without those that were deleted at Gmail.

@@ -58,7 +58,7 @@ type Arrived struct {
 func (a Arrived) args() []any {
 	received := a.Received
 	if received.IsZero() {
-		received = time.Unix(maildb.FirstInstant+1, 0) // the first that is not NULL
+		received = firstInstant()
 	}
 	return []any{firstIDAt(a.From), firstIDAt(a.Until), dbtime.Of(received)}
 }

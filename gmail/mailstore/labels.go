@@ -29,6 +29,11 @@ func (s *Store) Labels(ctx context.Context, accountID string) ([]postroom.Label,
 	return selectLabels(ctx, s.db.Reader(), accountID)
 }
 
+// LabelsTx is Labels within a transaction.
+func (s *Store) LabelsTx(ctx context.Context, tx queue.Tx, accountID string) ([]postroom.Label, error) {
+	return selectLabels(ctx, tx, accountID)
+}
+
 func selectLabels(ctx context.Context, q dbquery.Querier, accountID string) ([]postroom.Label, error) {
 	var rows []labelRow
 	if err := dbquery.Select(ctx, q, &rows, sqlLabels, accountID); err != nil {

@@ -26,7 +26,8 @@ func (s *Store) MessageID(ctx context.Context, accountID, providerID string) (st
 	return id, err
 }
 
-// CountMessages counts the account's messages; those deleted at Gmail, and the broken ones, are not among them.
+// CountMessages counts the account's messages; those deleted at Gmail, and the broken ones, are not among them. It
+// reads an index entry for each; see [Store.CountMessagesUpTo].
 func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error) {
 	query := sqlCountMessages
 	if string(s.db.Dialect()) == "sqlite" {
@@ -34,6 +35,16 @@ func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error
 	}
 	var n int
 	err := maildb.Get(ctx, s.db.Reader(), &n, "count messages", query, accountID)
+	return n, err
+}
+
+// CountMessagesUpTo is [Store.CountMessages] that ends at a number: it returns at most so many.
+func (s *Store) CountMessagesUpTo(ctx context.Context, accountID string, most int) (n int, err error) {
+	query := sqlCountSomeMessages
+	if string(s.db.Dialect()) == "sqlite" {
+		query = sqlCountSomeMessagesSQLite
+	}
+	err = maildb.Get(ctx, s.db.Reader(), &n, "count messages", query, accountID, most)
 	return n, err
 }
 

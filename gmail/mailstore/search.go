@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/internal/maildb"
@@ -91,12 +92,34 @@ func selectFound(ctx context.Context, q mailindex.Querier, query string, args ..
 // ThreadMessages returns the messages of a thread, oldest first, without those that were deleted at Gmail; none for
 // an unknown thread.
 func (s *Store) ThreadMessages(ctx context.Context, accountID, threadID string) ([]*postroom.Message, error) {
-	return s.selectMessages(ctx, sqlThreadMessages, accountID, threadID)
+	return selectMessages(ctx, s.db.Reader(), sqlThreadMessages, accountID, threadID)
 }
 
-func (s *Store) selectMessages(ctx context.Context, query string, args ...any) ([]*postroom.Message, error) {
+// ThreadMessagesTx is ThreadMessages within a transaction, for a thread with Gmail's id.
+func (s *Store) ThreadMessagesTx(ctx context.Context, tx queue.Tx, accountID, providerID string) (
+	[]*postroom.Message, error,
+) {
+	var id string
+	err := maildb.Get(ctx, tx, &id, "thread "+providerID, sqlThreadID, accountID, providerID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return selectMessages(ctx, tx, sqlThreadMessages, accountID, id)
+}
+
+// ThreadHeaders is ThreadMessages without the texts, and with what was received until an instant.
+func (s *Store) ThreadHeaders(
+	ctx context.Context, accountID, threadID string, until time.Time,
+) ([]*postroom.Message, error) {
+	return selectMessages(ctx, s.db.Reader(), sqlThreadHeaders, accountID, threadID, dbtime.Of(until))
+}
+
+func selectMessages(ctx context.Context, q dbquery.Querier, query string, args ...any) ([]*postroom.Message, error) {
 	var rows []messageRow
-	if err := dbquery.Select(ctx, s.db.Reader(), &rows, query, args...); err != nil {
+	if err := dbquery.Select(ctx, q, &rows, query, args...); err != nil {
 		return nil, fmt.Errorf("gmail: messages: %w", err)
 	}
 	messages := make([]*postroom.Message, len(rows))

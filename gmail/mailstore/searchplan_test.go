@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/gmail/mailindex"
+	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
@@ -150,6 +151,7 @@ func readsAll(step string) bool {
 // The statements of the usual searches, as they are asked, find what they read by an index, whether the engine has
 // looked at the tables (ANALYZE) or not.
 func TestSearchPlans(t *testing.T) {
+	costtest.SkipUnderRace(t)
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		large := newBenchStore(t, db, "large@example.com", 15_000, 10)
 		newBenchStore(t, db, "small@example.com", 4_000, 10)

@@ -46,18 +46,24 @@ func (s *Store) TopSenders(ctx context.Context, accountID string, since time.Tim
 	if limit < 1 {
 		return nil, fmt.Errorf("gmail: TopSenders: the limit is %d; it must be positive", limit)
 	}
-	var rows []struct {
-		Sender     string
-		Messages   int
-		Unread     int
-		LastAt     dbtime.Time `db:"last_at"`
-		LastReadAt dbtime.Time `db:"last_read_at"`
-	}
+	var rows []senderVolumeRow
 	err := dbquery.Select(ctx, s.db.Reader(), &rows, sqlTopSenders, accountID, dbtime.Of(since), limit)
+	return volumesOf(rows), err
+}
+
+type senderVolumeRow struct {
+	Sender     string
+	Messages   int
+	Unread     int
+	LastAt     dbtime.Time `db:"last_at"`
+	LastReadAt dbtime.Time `db:"last_read_at"`
+}
+
+func volumesOf(rows []senderVolumeRow) []SenderVolume {
 	volumes := make([]SenderVolume, len(rows))
 	for i, r := range rows {
 		volumes[i] = SenderVolume{Sender: r.Sender, Messages: r.Messages, Unread: r.Unread, LastAt: r.LastAt.Time,
 			LastReadAt: r.LastReadAt.Time}
 	}
-	return volumes, err
+	return volumes
 }

@@ -178,6 +178,11 @@ WHERE m.account_id = $1 AND m.id = $2`
 WHERE m.account_id = $1 AND m.thread_id = $2 AND ` + maildb.NotDeleted + `
 ORDER BY COALESCE(m.received_at, m.created_at), m.id`
 
+	sqlThreadHeaders = bareColumns + messageTables + `
+WHERE m.account_id = $1 AND m.thread_id = $2 AND ` + maildb.NotDeleted + `
+  AND COALESCE(m.received_at, m.created_at) <= $3
+ORDER BY COALESCE(m.received_at, m.created_at), m.id`
+
 	// The index messages_received has the order.
 	sqlSearch     = messageColumns + messageAt
 	sqlSearchBare = bareColumns + messageAt
@@ -221,6 +226,25 @@ FROM (
 
 	// SQLite by itself takes the index of senders, and reads each row.
 	sqlCountMessagesSQLite = `SELECT COUNT(*) FROM messages INDEXED BY messages_present WHERE account_id = $1 AND deleted_at IS NULL`
+
+	// However many messages there are, few entries of the index are read.
+	sqlCountSomeMessages = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM messages
+  WHERE account_id = $1 AND deleted_at IS NULL
+  LIMIT $2
+) AS counted`
+
+	sqlCountSomeMessagesSQLite = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM messages INDEXED BY messages_present
+  WHERE account_id = $1 AND deleted_at IS NULL
+  LIMIT $2
+) AS counted`
 
 	sqlMessageCopy = `SELECT id, provider_message_id, history_id, labels_json FROM messages WHERE account_id = $1 AND id = $2`
 
@@ -333,6 +357,13 @@ SELECT (SELECT name FROM wanted_labels WHERE account_id = $1 AND name_key = $2) 
 	sqlWantLabel = `
 INSERT INTO wanted_labels (account_id, name_key, name)
 VALUES ($1, $2, $3)
+ON CONFLICT (account_id, name_key) DO NOTHING`
+
+	// As sqlWantLabel, unless the label is there.
+	sqlWantMissingLabel = `
+INSERT INTO wanted_labels (account_id, name_key, name)
+SELECT $1, $2, $3
+WHERE NOT EXISTS (SELECT 1 FROM labels WHERE account_id = $1 AND name_key = $2)
 ON CONFLICT (account_id, name_key) DO NOTHING`
 
 	sqlWantedLabels = `SELECT name FROM wanted_labels WHERE account_id = $1 ORDER BY name_key`

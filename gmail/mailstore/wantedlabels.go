@@ -12,8 +12,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// WantedLabels lists the names of the labels that the job labels.sync.gmail was to create while the ledger held
-// everything. The next labels sync that may create them does, or the first action that needs one.
+// WantedLabels lists the names of the labels that the job labels.sync.gmail is to create: those of
+// [Store.WantLabels], and those that it was to create while the ledger held everything. The next labels sync that may
+// create them does, or the first action that needs one.
 func (s *Store) WantedLabels(ctx context.Context, accountID string) (names []string, err error) {
 	if err := dbquery.Select(ctx, s.db.Reader(), &names, sqlWantedLabels, accountID); err != nil {
 		return nil, fmt.Errorf("gmail: wanted labels: %w", err)
@@ -34,6 +35,18 @@ func (s *Store) SetWantedLabels(ctx context.Context, tx queue.Tx, accountID stri
 	}
 	for _, name := range now {
 		if _, err := maildb.Exec(ctx, tx, "label "+name, sqlWantLabel, accountID, gmailapi.LabelNameKey(name),
+			dbvalue.Clean(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WantLabels stores that labels are wanted, by their names, unless the account has them. Mail is decided about as if
+// they were there. It is for the transaction that enqueues the labels sync which creates them.
+func (s *Store) WantLabels(ctx context.Context, tx queue.Tx, accountID string, names ...string) error {
+	for _, name := range names {
+		if _, err := maildb.Exec(ctx, tx, "label "+name, sqlWantMissingLabel, accountID, gmailapi.LabelNameKey(name),
 			dbvalue.Clean(name)); err != nil {
 			return err
 		}

@@ -1,9 +1,11 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,7 +47,30 @@ func compose(a postroom.Action, original *postroom.Message, own []gmailapi.SendA
 	if a.Type == postroom.Forward {
 		return p, p.composeForward(a, original)
 	}
+	if err := p.fill(original, cmp.Or(from.Name, primaryOf(own).Name)); err != nil {
+		return p, err
+	}
 	return p, p.composeReply(original)
+}
+
+// fill replaces the variables in the text of an answer; see [postroom.Variables]. What is not known must not be sent.
+func (p *Payload) fill(original *postroom.Message, ownName string) error {
+	var lacks []string
+	missing := func(v postroom.Variable) string {
+		lacks = append(lacks, string(v))
+		return ""
+	}
+	values := postroom.VariablesOf(original, ownName)
+	p.BodyPlain = postroom.FillVariables(p.BodyPlain, values, missing)
+	for v, text := range values {
+		values[v] = html.EscapeString(text)
+	}
+	p.BodyHTML = postroom.FillVariables(p.BodyHTML, values, missing)
+	if len(lacks) > 0 {
+		return fmt.Errorf("the text has {{%s}}, which is not known of this message; {{%[1]s|words}} has words for this",
+			lacks[0])
+	}
+	return nil
 }
 
 func (p *Payload) composeForward(a postroom.Action, original *postroom.Message) error {
@@ -130,6 +155,12 @@ func addressParameter(p postroom.Parameters, name string) ([]string, error) {
 	return formatAddresses(list), nil
 }
 
+// OwnAddresses returns the addresses that a mailbox may send from, of which there is at least one.
+func OwnAddresses(ctx context.Context, store *mailstore.Store, client *gmailapi.Client, accountID string) (
+	[]gmailapi.SendAs, error) {
+	return ownAddresses(ctx, store, client, accountID)
+}
+
 // ownAddresses returns the addresses that the mailbox may send from. If the grant does not permit the call, that is
 // its own address.
 func ownAddresses(ctx context.Context, store *mailstore.Store, client *gmailapi.Client,
@@ -151,9 +182,12 @@ func ownAddresses(ctx context.Context, store *mailstore.Store, client *gmailapi.
 	return own, nil
 }
 
-// senderOf chooses the address to send from: the one that received the original, or else the mailbox's own.
+// senderOf chooses the address to send from: the one that received or has sent the original, or else the mailbox's own.
 func senderOf(original *postroom.Message, own []gmailapi.SendAs) gmailapi.SendAs {
 	var addressed []string
+	if original.HasLabel(postroom.LabelSent) {
+		addressed = append(addressed, original.From.Email)
+	}
 	for _, list := range [][]postroom.Address{original.To, original.Cc} {
 		for _, a := range list {
 			addressed = append(addressed, a.Email)

@@ -21,11 +21,27 @@ type DraftContent struct {
 	Subject string // ignored for an answer, which keeps the subject of its thread
 	Text    string
 	HTML    string
+	// Fill replaces the variables in Text, see [postroom.Variables]. What is not known becomes a [check: …] for the person
+	// who sends the draft.
+	Fill bool
 	// Sign appends the signature of the address that the draft is sent from, and Quote the message that it answers, both
 	// as Gmail does. With either the draft has a text and HTML.
 	Sign, Quote bool
+	// AutoSubmitted is the value of the field Auto-Submitted (RFC 3834), for a draft that no person reads before it is
+	// sent, such as auto-generated. Default empty: no field.
+	AutoSubmitted string
 	// Attachments are as in [mime.Outgoing].
 	Attachments []mime.Attachment
+}
+
+// Own returns the addresses that the mailbox may send from. If the grant does not permit to ask, that is its own
+// address.
+func (d *Drafts) Own(ctx context.Context, accountID string) ([]gmailapi.SendAs, error) {
+	client, err := d.client(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	return ownAddresses(ctx, d.Store, client, accountID)
 }
 
 // build makes the bytes of a draft, and returns the thread they belong to.
@@ -39,6 +55,9 @@ func (d *Drafts) build(ctx context.Context, client *gmailapi.Client, row *draftR
 		Draft: true, MessageID: row.MessageID, To: content.To, Cc: content.Cc, Bcc: content.Bcc,
 		Subject: content.Subject, Text: content.Text, HTML: content.HTML, Attachments: content.Attachments,
 	}
+	if content.AutoSubmitted != "" {
+		out.Header = []mime.Field{{Name: "Auto-Submitted", Value: content.AutoSubmitted}}
+	}
 	answered := &postroom.Message{}
 	if content.Answers != "" {
 		if answered, err = d.Store.Message(ctx, row.AccountID, content.Answers); err != nil {
@@ -49,6 +68,9 @@ func (d *Drafts) build(ctx context.Context, client *gmailapi.Client, row *draftR
 		}
 	}
 	from := senderOf(answered, own)
+	if content.Fill {
+		out.Text = filled(content.Text, answered, from.Name)
+	}
 	out.From = []mime.Address{{Name: from.Name, Email: from.Email}}
 	if from.ReplyTo != "" {
 		out.ReplyTo = []mime.Address{{Email: from.ReplyTo}}
@@ -88,4 +110,11 @@ func putBehind(out *mime.Outgoing, m *postroom.Message) error {
 	to, err := readAddresses(p.To)
 	out.To = to
 	return err
+}
+
+// filled replaces the variables in the text of a draft.
+func filled(text string, answered *postroom.Message, ownName string) string {
+	return postroom.FillVariables(text, postroom.VariablesOf(answered, ownName), func(v postroom.Variable) string {
+		return "[check: " + v.Words() + "]"
+	})
 }

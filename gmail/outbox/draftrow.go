@@ -85,24 +85,43 @@ func (s messageRows) insertDraft(ctx context.Context, accountID, key, messageID 
 // saveDraft stores a change of the draft. An attempt is open for the given time; 0 means none. If the draft has
 // changed since it was read, nothing is stored.
 func (s messageRows) saveDraft(ctx context.Context, r *draftRow, open time.Duration) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		now := queue.Now(tx)
-		until := dbtime.Time{}
-		if open > 0 {
-			until = dbtime.Of(now.Add(open))
-		}
-		changed, err := maildb.Exec(ctx, tx, "draft "+r.Key, sqlSaveDraft, string(r.State), r.MessageID, r.ID, r.ThreadID,
-			r.SentMessageID,
-			r.HistoryID, until, dbtime.Of(now), r.OriginalMessageID, r.Payload, r.AccountID, r.Key, r.Version)
+	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return r.save(ctx, tx, open) })
+}
+
+// endDraft stores what Gmail has said of the end of a draft, whatever another call has noted of it meanwhile: it may
+// have found it gone, and not know why. That it was sent is never taken back. The end of ctx has no effect.
+func (s messageRows) endDraft(ctx context.Context, r *draftRow) error {
+	return s.db.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx queue.Tx) error {
+		stored, err := readDraft(ctx, tx, r.AccountID, r.Key)
 		if err != nil {
 			return err
 		}
-		if changed == 0 {
-			return r.unclear(errors.New("another call has changed it since"), attempts.Soon)
+		if stored.State == DraftSent || stored.State == r.State {
+			*r = *stored
+			return nil
 		}
-		r.Version, r.OpenUntil = r.Version+1, until
-		return nil
+		r.Version = stored.Version
+		return r.save(ctx, tx, 0)
 	})
+}
+
+func (r *draftRow) save(ctx context.Context, tx queue.Tx, open time.Duration) error {
+	now := queue.Now(tx)
+	until := dbtime.Time{}
+	if open > 0 {
+		until = dbtime.Of(now.Add(open))
+	}
+	changed, err := maildb.Exec(ctx, tx, "draft "+r.Key, sqlSaveDraft, string(r.State), r.MessageID, r.ID, r.ThreadID,
+		r.SentMessageID,
+		r.HistoryID, until, dbtime.Of(now), r.OriginalMessageID, r.Payload, r.AccountID, r.Key, r.Version)
+	if err != nil {
+		return err
+	}
+	if changed == 0 {
+		return r.unclear(errors.New("another call has changed it since"), attempts.Soon)
+	}
+	r.Version, r.OpenUntil = r.Version+1, until
+	return nil
 }
 
 // now returns the time of the database, which attempts use.

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 )
@@ -155,30 +157,58 @@ func (d *Drafts) Preview(ctx context.Context, accountID, key string, content Dra
 }
 
 // Read returns a draft as it is at Gmail, with a person's changes. A draft that no longer exists is
-// [gmailapi.ClassGone]; the draft that is returned with the error has its state.
+// [gmailapi.ClassGone]; the draft that is returned with the error has its state. One whose message Gmail has begun to
+// send is [gmailapi.ClassUnclear].
 func (d *Drafts) Read(ctx context.Context, accountID, key string) (Draft, *mime.Message, error) {
 	client, row, err := d.open(ctx, accountID, key, "read")
 	if err != nil {
 		return row.draft(), nil, err
 	}
-	ref, _, err := client.GetDraft(ctx, row.ID)
-	var raw *gmailapi.RawMessage
-	if err == nil {
-		raw, err = client.GetRaw(ctx, ref.Message.ID)
-	}
+	m, err := readContent(ctx, client, row)
 	if gmailapi.ClassOf(err) == gmailapi.ClassGone {
 		draft, err := d.vanished(ctx, client, row, err)
 		return draft, nil, err
 	}
+	return row.draft(), m, err
+}
+
+// readContent reads a draft at Gmail.
+func readContent(ctx context.Context, client *gmailapi.Client, row *draftRow) (*mime.Message, error) {
+	ref, _, err := client.GetDraft(ctx, row.ID)
 	if err != nil {
-		return row.draft(), nil, err
+		return nil, err
+	}
+	raw, err := client.GetRaw(ctx, ref.Message.ID)
+	if gmailapi.ClassOf(err) == gmailapi.ClassGone { // an edit makes another message of a draft
+		return nil, row.unclear(errors.New("it was edited or sent while it was read"), attempts.Soon)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(raw.LabelIDs, postroom.LabelDraft) || slices.Contains(raw.LabelIDs, postroom.LabelSent) {
+		return nil, row.unclear(errors.New("its message is no draft any more: it is being sent"), attempts.Soon)
 	}
 	content, err := raw.Bytes()
 	if err != nil {
-		return row.draft(), nil, &gmailapi.Error{Op: "read draft " + key, Class: gmailapi.ClassAnswer, Err: err}
+		return nil, &gmailapi.Error{Op: "read draft " + row.Key, Class: gmailapi.ClassAnswer, Err: err}
 	}
-	m, err := mime.ParseBytes(content, nil)
-	return row.draft(), m, err
+	return mime.ParseBytes(content, nil)
+}
+
+// checkContent has the content of a draft checked. What became of one that is gone is found out by the call after it.
+func (d *Drafts) checkContent(ctx context.Context, client *gmailapi.Client, row *draftRow,
+	check func(*mime.Message) error) error {
+	if check == nil {
+		return nil
+	}
+	m, err := readContent(ctx, client, row)
+	switch {
+	case gmailapi.ClassOf(err) == gmailapi.ClassGone:
+		return nil
+	case err != nil:
+		return err
+	}
+	return check(m)
 }
 
 // begin chooses the Message-ID of a draft that is to be made.
@@ -223,6 +253,13 @@ func (d *Drafts) Update(ctx context.Context, accountID, key string, content Draf
 // Send sends a draft as it is at Gmail, with a person's changes, once. A draft that was sent already is returned as
 // it is. A deleted one is [gmailapi.ClassGone].
 func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error) {
+	return d.SendIf(ctx, accountID, key, nil)
+}
+
+// SendIf is Send for a draft that check accepts, if it is not nil, and else returns the error of check. The draft is
+// read at Gmail once no other call of this program can change it any more. A person can, until Gmail is asked to send
+// it: Gmail offers no way to close the milliseconds between.
+func (d *Drafts) SendIf(ctx context.Context, accountID, key string, check func(*mime.Message) error) (Draft, error) {
 	client, row, err := d.find(ctx, accountID, key)
 	if err != nil || row.State == DraftSent {
 		return row.draft(), err
@@ -237,6 +274,10 @@ func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error)
 	defer cancel()
 	if err != nil {
 		return row.draft(), err
+	}
+	if err := d.checkContent(bounded, client, row, check); err != nil { // nothing was sent
+		row.State = DraftOpen
+		return row.draft(), errors.Join(err, d.rows().saveDraft(context.WithoutCancel(ctx), row, 0))
 	}
 	sent, err := client.SendDraft(bounded, row.ID)
 	switch {
@@ -259,6 +300,13 @@ func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error)
 
 // Delete deletes a draft permanently. Deleting a deleted draft is no error; a sent one is [gmailapi.ClassGone].
 func (d *Drafts) Delete(ctx context.Context, accountID, key string) (Draft, error) {
+	return d.DeleteIf(ctx, accountID, key, nil)
+}
+
+// DeleteIf is Delete for a draft that check accepts, if it is not nil, and else returns the error of check. A person
+// can edit the draft after it was read for check: Gmail deletes without a condition, and what was written in these
+// milliseconds is lost. Once Gmail is asked to delete it, the end of ctx has no effect.
+func (d *Drafts) DeleteIf(ctx context.Context, accountID, key string, check func(*mime.Message) error) (Draft, error) {
 	client, row, err := d.find(ctx, accountID, key)
 	if err != nil || row.State == DraftDeleted {
 		return row.draft(), err
@@ -269,7 +317,13 @@ func (d *Drafts) Delete(ctx context.Context, accountID, key string) (Draft, erro
 	if row.State != DraftOpen {
 		return row.draft(), row.not("delete")
 	}
-	switch err := client.DeleteDraft(ctx, row.ID); {
+	if err := d.checkContent(ctx, client, row, check); err != nil {
+		return row.draft(), err
+	}
+	// Whoever gives up now does not take back what Gmail was asked for, and nobody else knows by whose word it was.
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), client.UploadTimeout(0))
+	defer cancel()
+	switch err := client.DeleteDraft(bounded, row.ID); {
 	case gmailapi.ClassOf(err) == gmailapi.ClassGone:
 		draft, err := d.vanished(ctx, client, row, err)
 		if draft.State == DraftDeleted {
@@ -280,7 +334,7 @@ func (d *Drafts) Delete(ctx context.Context, accountID, key string) (Draft, erro
 		return row.draft(), err
 	}
 	row.State = DraftDeleted
-	err = d.rows().saveDraft(ctx, row, 0)
+	err = d.rows().endDraft(ctx, row)
 	return row.draft(), err
 }
 
@@ -377,5 +431,5 @@ func (d *Drafts) opened(ctx context.Context, row *draftRow, made gmailapi.DraftR
 
 func (d *Drafts) sent(ctx context.Context, row *draftRow, sent gmailapi.MessageRef) error {
 	row.State, row.SentMessageID, row.ThreadID = DraftSent, sent.ID, sent.ThreadID
-	return d.rows().saveDraft(ctx, row, 0)
+	return d.rows().endDraft(ctx, row)
 }

@@ -115,8 +115,7 @@ func (o *Outbox) checkReplied(ctx context.Context, tx queue.Tx, m *storedMessage
 	if looked == replies {
 		return fmt.Errorf("%w: %s", ErrReplyUnclear, email)
 	}
-	return refused(m.ActionID, "%s has got an automatic reply within the last %v (%s)", email, o.ReplyInterval,
-		o.name("ReplyInterval"))
+	return refused(m.ActionID, "%s %w %v (%s)", email, ErrReplied, o.ReplyInterval, o.name("ReplyInterval"))
 }
 
 // checkSentBefore refuses a message that the mailbox has sent, or may have sent, before, unless a person has approved

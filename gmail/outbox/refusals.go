@@ -76,10 +76,10 @@ func (r *Refusals) Refusal(
 }
 
 // sending returns why an outbox would not send what the action says, as far as that is known without Gmail. The
-// mailbox may have other addresses besides its own.
+// mailbox may have other addresses besides its own, and Gmail knows the name of its owner.
 func (r *Refusals) sending(msg *postroom.Message, mailbox string, t postroom.ActionType,
 	parameters postroom.Parameters) error {
-	own := []gmailapi.SendAs{{Email: mailbox, Primary: true}}
+	own := []gmailapi.SendAs{{Email: mailbox, Name: mailbox, Primary: true}}
 	p, err := compose(postroom.Action{Type: t, Parameters: parameters}, msg, own)
 	if err != nil {
 		return err

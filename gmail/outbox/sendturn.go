@@ -32,6 +32,10 @@ const (
 // ErrReplyUnclear is the error of an attempt to send a reply while that of an earlier one may have sent it, or not.
 var ErrReplyUnclear = errors.New("outbox: it is not known yet whether an earlier reply was sent to this recipient")
 
+// ErrReplied is the error, of [gmailapi.ClassRefused], of a reply to a recipient who has got one lately. It is no
+// failure: its action is canceled.
+var ErrReplied = errors.New("has got an automatic reply within the last")
+
 // ErrRecipientLimit is the error of [Outbox.Reserve] for a message that has to wait for the limit of its recipients.
 var ErrRecipientLimit = errors.New("outbox: a recipient has got as many messages within a day as are allowed")
 

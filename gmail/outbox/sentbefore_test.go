@@ -145,7 +145,7 @@ func TestLimitsOfRecipientsGoOnWhenTheMailboxComesBack(t *testing.T) {
 		require.NoError(t, err)
 		message = w.comesBack("you@example.com", m)
 		a, _ := w.carryOut(worldtest.Reply(message, "Yes, again."))
-		require.Equal(t, postroom.ActionFailed, a.State)
+		require.Equal(t, postroom.ActionCanceled, a.State)
 		require.Contains(t, a.Error, "ann@example.com has got an automatic reply within the last 72h0m0s")
 		a, _ = w.carryOut(worldtest.Forward(message, "colleague+tea@example.com"))
 		require.Equal(t, postroom.ActionCompleted, a.State, a.Error)

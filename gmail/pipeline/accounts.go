@@ -46,19 +46,24 @@ func (p *Pipeline) EnsureAccount(ctx context.Context, tx queue.Tx, email string)
 //
 // It cancels waiting actions first, so that people who were asked are notified at once, and again at the end, together
 // with executing ones: until then a running process may have decided about mail.
-func (p *Pipeline) RemoveAccount(ctx context.Context, accountID string) error {
+//
+// rest removes what the host keeps for the account. It is called after the above, and before the account is deleted: if
+// it fails or is interrupted, the other call calls it again.
+func (p *Pipeline) RemoveAccount(ctx context.Context, accountID string, rest ...func(ctx context.Context) error) error {
 	if err := p.cancelActions(ctx, accountID, mailboxRemoved, undone...); err != nil {
 		return err
 	}
-	err := gmail.RemoveAccount(ctx, p.Mail, p.Queue, accountID, func(ctx context.Context) error {
+	own := func(ctx context.Context) error {
 		p.gate.forgets(accountID)
 		return errors.Join(
 			p.cancelDeciding(ctx, accountID),
 			p.cancelActions(ctx, accountID, mailboxRemoved, undone...),
 			p.cancelActions(ctx, accountID, mailboxRemoved+" while this was carried out; what it has done at Gmail stays",
 				postroom.ActionExecuting),
-			p.removeSchedules(ctx, accountID), p.removeRules(ctx, accountID))
-	})
+			p.removeSchedules(ctx, accountID), p.removeRules(ctx, accountID), p.forgetAway(ctx, accountID),
+			p.forgetLessons(ctx, accountID))
+	}
+	err := gmail.RemoveAccount(ctx, p.Mail, p.Queue, accountID, append([]func(context.Context) error{own}, rest...)...)
 	if err == nil {
 		p.Clients.Forget(accountID)
 	}
@@ -120,7 +125,8 @@ func (p *Pipeline) removeRules(ctx context.Context, accountID string) error {
 	return nil
 }
 
-// CountMail counts the stored messages of an account, and those that could not be read.
+// CountMail counts the stored messages of an account, and those that could not be read. It takes the longer the more
+// there are; see [Pipeline.CountMailUpTo].
 func (p *Pipeline) CountMail(ctx context.Context, accountID string) (int, error) {
 	read, err := p.Mail.CountMessages(ctx, accountID)
 	if err != nil {
@@ -128,6 +134,16 @@ func (p *Pipeline) CountMail(ctx context.Context, accountID string) (int, error)
 	}
 	broken, err := p.Mail.Broken(ctx, accountID)
 	return read + len(broken), err
+}
+
+// CountMailUpTo is [Pipeline.CountMail] that ends at a number: it returns at most so many.
+func (p *Pipeline) CountMailUpTo(ctx context.Context, accountID string, most int) (int, error) {
+	read, err := p.Mail.CountMessagesUpTo(ctx, accountID, most)
+	if err != nil || read == most {
+		return read, err
+	}
+	broken, err := p.Mail.Broken(ctx, accountID)
+	return min(read+len(broken), most), err
 }
 
 // CountAged counts what the rules of an account have been asked again about, since it has become old enough.

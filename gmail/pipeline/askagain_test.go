@@ -47,7 +47,7 @@ func TestWhatIsAskedAgainIsDueAtTheNextStart(t *testing.T) {
 		w.deliver("ada@example.org", "From: eve@example.com\r\nSubject: tea\r\n\r\nNow?\r\n")
 		work(p)
 		require.Equal(t, "archive", w.action(p, id))
-		job, err := rules.NewDecideAgainJob(id, w.decisions(p, id)[0].MessageID, nil, postroom.Decision{})
+		job, err := rules.NewDecideAgainJob(id, w.decisions(p, id)[0].MessageID, "", postroom.Decision{})
 		require.NoError(t, err)
 		_, err = p.Queue.Enqueue(t.Context(), job)
 		require.NoError(t, err)

@@ -51,6 +51,12 @@ type Config struct {
 	// OnModel is called with each decision of Model about a new message, in the transaction that records it; an error
 	// rolls that back. It is not called in a dry run. Default nil: no call.
 	OnModel func(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) error
+	// OnDecided is called with what rules, or Model, have decided about a new message, in the transaction that records it;
+	// an error rolls that back. It is not called in a dry run. Default nil: no call.
+	OnDecided func(ctx context.Context, tx queue.Tx, msg *postroom.Message, decided []postroom.Decision) error
+	// Meanings knows what messages mean, for rules that ask for it; see [Pipeline.DecideMeant]. Default nil: such rules
+	// are disabled.
+	Meanings rules.Meanings
 	// Notify returns the jobs that notify people of a request for approval, or of its answer, such as webhook.Jobs and
 	// discord.Jobs. Register their handlers in Handlers. Default nil: people list the requests.
 	Notify []func(request safety.Approval) []queue.NewJob
@@ -65,10 +71,10 @@ type Config struct {
 	Tried func(ctx context.Context, msg *postroom.Message, entry safety.Entry)
 
 	// Safety configures the ledger: the policy, approvers, keys and so on. Leave out DB, Kinds, Rules, Labels, Sent,
-	// Refusals, Correspondents, Execute, Ask, Joined and OnAnswer.
+	// Refusals, Drifts, Correspondents, Execute, Ask, Joined, OnAnswer and OnEnded.
 	Safety safety.Config
 	// Gmail configures the jobs: the topic, spam and trash, what follows on events. Leave out Store, Clients, Ledger,
-	// Kinds, Outbox, Confirm, OnMessage, Decide and OnLabelDeleted.
+	// Kinds, Outbox, Confirm, Wanted, OnMessage, Decide and OnLabelDeleted.
 	Gmail gmail.Config
 	// Arrived is called for each new message that OnMessage of package gmail would get, in the transaction that stores it;
 	// an error rolls that back. Default nil: no call.
@@ -76,10 +82,15 @@ type Config struct {
 	// Labels are names of labels that every account needs besides those of its rules. They are created when an account is
 	// set up. Default nil: none.
 	Labels []string
-	// Outbox configures sending. Leave out Store, Clients and Ledger. Default nil: nothing is sent.
+	// Outbox configures sending. Leave out Store, Clients and Ledger. Default nil: nothing is sent, and nobody can be
+	// away.
 	Outbox *outbox.Config
 	// MayDelete is that of [outbox.RefusalsConfig].
 	MayDelete func(account mailstore.Account) error
+
+	// Learn has corrections by hand recorded, and rules learned from them once a week; see package rules/lessons. Default
+	// nil: nothing is recorded.
+	Learn *Learn
 
 	// Schedules are the intervals of the jobs that find what no notification reports.
 	Schedules Schedules
@@ -169,10 +180,11 @@ func (c *Config) reserved() map[string]bool {
 		"Safety.Labels": s.Labels != nil, "Safety.Sent": s.Sent != nil, "Safety.Refusals": s.Refusals != nil,
 		"Safety.Correspondents": s.Correspondents != nil,
 		"Safety.Execute":        s.Execute != nil, "Safety.Ask": s.Ask != nil, "Safety.Joined": s.Joined != nil, "Safety.OnAnswer": s.OnAnswer != nil,
+		"Safety.OnEnded": s.OnEnded != nil,
 
 		"Gmail.Store": g.Store != nil, "Gmail.Clients": g.Clients != nil, "Gmail.Ledger": g.Ledger != nil,
 		"Gmail.Kinds": g.Kinds != nil, "Gmail.Outbox": g.Outbox != nil, "Gmail.Confirm": g.Confirm != nil,
-		"Gmail.OnMessage": g.OnMessage != nil, "Gmail.Decide": g.Decide != nil,
+		"Gmail.Wanted": g.Wanted != nil, "Gmail.OnMessage": g.OnMessage != nil, "Gmail.Decide": g.Decide != nil,
 		"Gmail.OnLabelDeleted": g.OnLabelDeleted != nil,
 	}
 	if o := c.Outbox; o != nil {

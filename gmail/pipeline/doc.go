@@ -28,6 +28,17 @@
 // [Pipeline.RemoveAccount] cancels what waits, and deletes the mail, the schedules and the rules. What was decided and
 // done stays on record.
 //
+// # Learn
+//
+// With [Config].Learn, what people correct by hand is recorded in the transaction that learns of it: changes of labels
+// in Gmail, answers to requests, and undos. Once a week the Lessons of a [Pipeline] propose rules that follow from
+// that; see package rules/lessons. Nothing is recorded otherwise.
+//
+// # Away
+//
+// With [Config].Outbox, the Away of a [Pipeline] answers mail while the owner of a mailbox is away, besides what rules
+// and the model decide about it; see package gmail/away.
+//
 // # Ways to run
 //
 // [Pipeline.Run] works until it is stopped. [Pipeline.RunUntilIdle] ends when nothing is left to do, for a program that

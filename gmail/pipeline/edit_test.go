@@ -28,14 +28,17 @@ const sends = `rules:
 `
 
 // asked returns a pipeline of which one person is asked about a message that it would send, as it was shown.
-func (w *world) asked() (*Pipeline, postroom.Action, safety.Approval) {
+func (w *world) asked() (*Pipeline, postroom.Action, safety.Approval) { return w.askedBy(Config{}) }
+
+func (w *world) askedBy(cfg Config) (*Pipeline, postroom.Action, safety.Approval) {
 	w.Helper()
 	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: outbox.Kinds()})
 	require.NoError(w, err)
-	p := w.pipeline(Config{Kinds: kinds, Outbox: &outbox.Config{},
-		Rules: func(context.Context, mailstore.Account) (*rulesfile.File, error) {
-			return rulesfile.Parse(ada, strings.NewReader(sends), rulesfile.WithKinds(kinds))
-		}})
+	cfg.Kinds, cfg.Outbox = kinds, &outbox.Config{}
+	cfg.Rules = func(context.Context, mailstore.Account) (*rulesfile.File, error) {
+		return rulesfile.Parse(ada, strings.NewReader(sends), rulesfile.WithKinds(kinds))
+	}
+	p := w.pipeline(cfg)
 	id := w.add(p, ada)
 	_, err = w.server.Account(w.Context(), "eve@example.com")
 	require.NoError(w, err)

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { dbtest.Main(m, Migrate) }

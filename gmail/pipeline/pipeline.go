@@ -8,13 +8,16 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/away"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/senders"
+	"github.com/postroom-go/postroom/gmail/telemetry"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/lessons"
 	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/audit"
@@ -34,15 +37,19 @@ type Pipeline struct {
 
 	Clients *gmail.AccountClients
 	Outbox  *outbox.Outbox // nil without [Config].Outbox
+	Away    *away.Service  // nil without [Config].Outbox
 	Undoer  *undo.Undoer
+	Lessons *lessons.Store // nil without [Config].Learn
 
 	Backlog *Backlog
 
-	cfg     Config
-	gate    *rulesGate
-	undoing undo.Config
-	ready   readiness
-	added   chan struct{} // has an element when an account was added here
+	cfg       Config
+	gate      *rulesGate
+	telemetry *telemetry.Telemetry
+	undoing   undo.Config
+	known     *senders.Senders
+	ready     readiness
+	added     chan struct{} // has an element when an account was added here
 
 	working sync.Mutex // is held by what runs jobs
 	// givenUp are the limit keys of accounts that a run which is to end waits for no longer.
@@ -53,7 +60,8 @@ type Pipeline struct {
 // start; several processes may do so at once. A host that uses other packages, such as llm, migrates those itself.
 func Migrate(ctx context.Context, db queue.DB) error {
 	for _, migrate := range []func(context.Context, queue.DB) error{
-		queue.Migrate, mailstore.Migrate, rulestore.Migrate, safety.Migrate, audit.Migrate,
+		queue.Migrate, mailstore.Migrate, rulestore.Migrate, safety.Migrate, audit.Migrate, away.Migrate,
+		lessons.Migrate,
 	} {
 		if err := migrate(ctx, db); err != nil {
 			return err
@@ -69,7 +77,10 @@ func New(cfg Config) (*Pipeline, error) {
 		return nil, err
 	}
 	p := &Pipeline{DB: cfg.DB, cfg: cfg, added: make(chan struct{}, 1)}
-	for _, step := range []func() error{p.openStores, p.openLedger, p.connect, p.openEngine} {
+	if p.telemetry, err = telemetry.New(cfg.Queue.TracerProvider, cfg.Queue.MeterProvider); err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{p.openStores, p.openLedger, p.connect, p.openEngine, p.openLessons} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -94,13 +105,13 @@ func (p *Pipeline) openStores() (err error) {
 }
 
 // openEngine makes what decides by rules.
-func (p *Pipeline) openEngine() error {
-	known, err := senders.New(senders.Config{Store: p.Mail, Queue: p.Queue, Clients: p.Clients,
-		SpamAndTrash: p.cfg.Gmail.SpamAndTrash})
-	if err != nil {
+func (p *Pipeline) openEngine() (err error) {
+	if p.known, err = senders.New(senders.Config{Store: p.Mail, Queue: p.Queue, Clients: p.Clients,
+		SpamAndTrash: p.cfg.Gmail.SpamAndTrash}); err != nil {
 		return err
 	}
-	p.Engine, err = rules.NewEngine(rules.EngineConfig{Store: p.Rules, Senders: known, Logger: p.cfg.Logger})
+	p.Engine, err = rules.NewEngine(rules.EngineConfig{Store: p.Rules, Senders: p.known,
+		History: senders.History{Store: p.Mail}, Meanings: p.cfg.Meanings, Logger: p.cfg.Logger})
 	return err
 }
 
@@ -114,10 +125,12 @@ func (p *Pipeline) openLedger() error {
 		return err
 	}
 	cfg := p.cfg.Safety
-	cfg.DB, cfg.Kinds, cfg.Rules, cfg.Labels = p.DB, p.cfg.Kinds, p.Rules, p.Mail
+	cfg.DB, cfg.Kinds, cfg.Rules, cfg.Labels = p.DB, p.cfg.Kinds, storedRules{p}, p.Mail
+	cfg.Drifts = drifts{p}
 	cfg.Sent, cfg.Refusals = outbox.NewSentRecord(p.Mail), refuses
 	cfg.Correspondents = senders.Correspondents{Store: p.Mail}
-	cfg.Execute, cfg.Ask, cfg.Joined, cfg.OnAnswer = p.execute, p.notify, p.notify, p.notify
+	cfg.Execute, cfg.Ask, cfg.Joined, cfg.OnAnswer = p.execute, p.notify, p.notify, p.answered
+	cfg.OnEnded = away.Ended
 	p.Ledger, err = safety.NewLedger(cfg)
 	return err
 }
@@ -135,13 +148,16 @@ func (p *Pipeline) connect() (err error) {
 		if p.Outbox, err = outbox.New(sends); err != nil {
 			return err
 		}
+		if err := p.openAway(); err != nil {
+			return err
+		}
 	}
 	mailbox, err := gmail.NewMailbox(gmail.MailboxConfig{Store: p.Mail, Clients: p.Clients})
 	if err != nil {
 		return err
 	}
 	p.undoing = undo.Config{Queue: p.Queue, Ledger: p.Ledger, Mailbox: mailbox, Kinds: p.cfg.Kinds,
-		ByHand: p.Mail.ByHand}
+		ByHand: p.Mail.ByHand, OnRequest: p.undoRequested}
 	undoer, err := undo.NewUndoer(p.undoing)
 	if err != nil {
 		return err
@@ -202,10 +218,10 @@ func (p *Pipeline) NewDispatcher() (*queue.Dispatcher, error) {
 }
 
 // Middleware returns what the handlers of Register need around them: jobs that may not decide yet, or whose account
-// another process has access to, are given back. [Pipeline.NewDispatcher] adds it; a dispatcher of the host's own needs
-// it in its configuration.
+// another process has access to, are given back, and the way of mail is reported to OpenTelemetry. The
+// [Pipeline.NewDispatcher] adds it; a dispatcher of the host's own needs it in its configuration.
 func (p *Pipeline) Middleware() []queue.Middleware {
-	return []queue.Middleware{p.holdDecisions, leaveToOthers}
+	return []queue.Middleware{p.holdDecisions, leaveToOthers, p.telemetry.Middleware(p.Ledger)}
 }
 
 // Register registers the handlers of all jobs, including those of [Config].Handlers.
@@ -220,21 +236,25 @@ func (p *Pipeline) Register(d *queue.Dispatcher) error {
 			return err
 		}
 	}
-	classify := rules.Config{Messages: p.Mail, Labels: p.Mail, Ledger: p.Ledger, Rules: gatedEngine{p.Engine, p.gate},
-		Fallback: model, FallbackAge: p.cfg.ModelAge, OnFallback: p.cfg.OnModel, Kinds: p.cfg.Kinds}
+	classify := rules.Config{Messages: p.Mail, Labels: p.Mail, Ledger: p.telemetry.Ledger(p.Ledger),
+		Rules: gatedEngine{p.Engine, p.gate}, Fallback: model, FallbackAge: p.cfg.ModelAge, OnFallback: p.cfg.OnModel,
+		Kinds: p.cfg.Kinds, Rejected: p.rejected}
 	if p.cfg.Safety.DryRun {
-		classify.Ledger, classify.DryRun = triedLedger{p.Ledger}, p.try
+		classify.Ledger, classify.DryRun = p.telemetry.Ledger(triedLedger{p.Ledger}), p.try
 	}
+	classify.Beside = p.besides(classify.Ledger)
 	classifier, err := rules.NewClassifier(classify)
 	if err != nil {
 		return err
 	}
 	jobs := p.cfg.Gmail
 	jobs.Store, jobs.Clients, jobs.Ledger, jobs.Kinds, jobs.Outbox = p.Mail, p.Clients, p.Ledger, p.cfg.Kinds, p.Outbox
-	jobs.Decide, jobs.Confirm, jobs.OnMessage = p.decideAtOnce(classifier), p.confirm, p.classify
-	jobs.OnLabelDeleted = p.disableRules
+	jobs.Decide = p.telemetry.Decide(p.decideAtOnce(classifier))
+	jobs.Confirm, jobs.OnMessage = p.confirm, p.classify
+	jobs.Wanted = p.wanted
+	jobs.OnLabelDeleted, jobs.OnLabelsChanged = p.disableRules, p.labelsChanged
 	err = errors.Join(gmail.Register(d, jobs), rules.Register(d, classify), undo.Register(d, p.undoing),
-		p.registerAging(d))
+		p.registerAging(d), p.registerLessons(d))
 	if err == nil && p.cfg.Handlers != nil {
 		err = p.cfg.Handlers(d)
 	}

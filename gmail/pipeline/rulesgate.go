@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/aging"
+	"github.com/postroom-go/postroom/gmail/away"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
@@ -127,6 +128,9 @@ func (p *Pipeline) isRemoved(ctx context.Context, accountID string) bool {
 func (p *Pipeline) confirm(ctx context.Context, msg *postroom.Message, permit postroom.Permit) (string, error) {
 	if p.gate.holds(ctx, msg.AccountID) {
 		return "", queue.Defer(rules.ErrNotStored, time.Second)
+	}
+	if away.IsRule(permit.Decision.RuleID) {
+		return "", p.confirmAway(ctx, msg, permit)
 	}
 	return p.Engine.Confirm(ctx, msg, permit)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/aging"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules/lessons"
 )
 
 // schedules returns the schedules of an account. The polls find changes that no notification reports.
@@ -30,12 +31,16 @@ func (p *Pipeline) schedules(accountID string) []queue.Schedule {
 		every(s.Age, string(aging.Job), aging.NewJob(accountID))
 	}
 	every(s.Reconcile, string(gmail.JobReconcile), gmail.NewReconcileJob(accountID))
+	if p.Lessons != nil {
+		list = append(list, queue.Schedule{Name: string(lessons.JobLearn) + ":" + accountID, Cron: learnWeekly,
+			Job: lessons.NewJob(accountID)})
+	}
 	return list
 }
 
 // scheduledKinds are the job types that a pipeline schedules; other schedules in the database are unchanged.
 var scheduledKinds = []string{string(gmail.JobHistorySync), string(gmail.JobLabelsSync), string(gmail.JobReconcile),
-	string(gmail.JobWatch), string(aging.Job)}
+	string(gmail.JobWatch), string(aging.Job), string(lessons.JobLearn)}
 
 // ages reports whether rules about age are asked again. A dry run leaves that to a later run.
 func (p *Pipeline) ages() bool { return p.cfg.Schedules.Age > 0 && !p.cfg.Safety.DryRun }

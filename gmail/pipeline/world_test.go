@@ -126,5 +126,5 @@ func (w *world) run(p *Pipeline) (stop func()) {
 
 func (w *world) eventually(done func() bool) {
 	w.Helper()
-	require.Eventually(w, done, time.Minute, 5*time.Millisecond)
+	require.Eventually(w, done, 5*time.Minute, 5*time.Millisecond)
 }

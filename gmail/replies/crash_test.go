@@ -75,7 +75,7 @@ func TestALifeEndsTheSameWhereverAProcessDies(t *testing.T) {
 		}))
 		cleanup := func(ctx context.Context, w *queue.Work[replies.Cleanup]) error {
 			return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-				_, err := store.Sent(ctx, tx, w.Payload.AccountID, w.Payload.ThreadID, w.Payload.Need, "m2")
+				_, err := store.Sent(ctx, tx, w.Payload.AccountID, w.Payload.ThreadID, w.Payload.Need, "m2", "")
 				return err
 			})
 		}

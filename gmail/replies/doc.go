@@ -21,9 +21,11 @@
 //	                     Needed, Asked │                   ▼
 //	             (the next need) sent, archived, skipped ◀─┘
 //
-// From pending, drafted and rework_requested, Sent leads to sent and Skipped to skipped; from every state, Done leads
-// to archived. A reply in one of the last three states has ended. What comes next in its thread, a message that needs
-// an answer or a person who asks for a draft, begins another need, with another draft and no reworks.
+// Made leads from no reply, and from one that has ended, to drafted, with a draft that another part of the program has
+// made: an action of a rule or an agent. From pending, drafted and rework_requested, Sent leads to sent and Skipped to
+// skipped; from every state, Done leads to archived. A reply in one of the last three states has ended. What comes next
+// in its thread, a message that needs an answer or a person who asks for a draft, begins another need, with another
+// draft and no reworks.
 //
 // # What happens once
 //

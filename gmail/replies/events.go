@@ -15,6 +15,12 @@ func (s *Store) Needed(ctx context.Context, tx queue.Tx, accountID, threadID, me
 	return s.outside(ctx, tx, accountID, threadID, messageID, event{kind: EventNeeded, messageID: messageID})
 }
 
+// Remind is Needed for a reminder of a message that the person has sent, and nobody has answered.
+func (s *Store) Remind(ctx context.Context, tx queue.Tx, accountID, threadID, messageID string) (bool, error) {
+	return s.outside(ctx, tx, accountID, threadID, messageID,
+		event{kind: EventNeeded, messageID: messageID, reason: "a reminder, since nobody has answered"})
+}
+
 // NotNeeded records that a message needs no answer, and why. A thread without a reply gets one that is skipped;
 // another reply stays as it is.
 func (s *Store) NotNeeded(
@@ -28,6 +34,13 @@ func (s *Store) NotNeeded(
 // is a draft. The message is the one to answer; it may be empty, and then that of the last need stays.
 func (s *Store) Asked(ctx context.Context, tx queue.Tx, accountID, threadID, messageID, cause string) (bool, error) {
 	return s.outside(ctx, tx, accountID, threadID, cause, event{kind: EventAsked, messageID: messageID})
+}
+
+// AskedBy is Asked by the word of a person who is named, elsewhere than in Gmail.
+func (s *Store) AskedBy(ctx context.Context, tx queue.Tx, accountID, threadID, messageID, cause, by string) (bool,
+	error) {
+	return s.outside(ctx, tx, accountID, threadID, cause,
+		event{kind: EventAsked, messageID: messageID, reason: "by " + by})
 }
 
 // Rework records that a person wants the draft written again, by the label Rework, and enqueues a [JobRework].
@@ -58,6 +71,13 @@ func (s *Store) Vanished(ctx context.Context, tx queue.Tx, accountID, threadID, 
 	return s.outside(ctx, tx, accountID, threadID, cause, event{kind: EventVanished})
 }
 
+// Made records that another part of the program has made a draft of an answer to a message, under the key for package
+// outbox, which is the cause. A thread whose need is open keeps the draft that it has or gets: nothing changes then.
+func (s *Store) Made(ctx context.Context, tx queue.Tx, accountID, threadID, messageID, draftKey string) (bool, error) {
+	return s.outside(ctx, tx, accountID, threadID, draftKey,
+		event{kind: EventMade, messageID: messageID, draftKey: draftKey})
+}
+
 // Drafted records that the draft of a pending reply was made.
 func (s *Store) Drafted(ctx context.Context, tx queue.Tx, w Work) (bool, error) {
 	return s.result(ctx, tx, w, event{kind: EventDrafted})
@@ -73,11 +93,21 @@ func (s *Store) GaveUp(ctx context.Context, tx queue.Tx, w Work) (bool, error) {
 	return s.result(ctx, tx, w, event{kind: EventGaveUp})
 }
 
-// Sent records that the need was answered, by the draft or by hand, with the message that was sent.
+// Sent records that the need was answered, by the draft or by hand, with the message that was sent. The reason stands
+// in the history; it may be empty.
 func (s *Store) Sent(
-	ctx context.Context, tx queue.Tx, accountID, threadID string, need int64, messageID string,
+	ctx context.Context, tx queue.Tx, accountID, threadID string, need int64, messageID, reason string,
 ) (bool, error) {
-	return s.result(ctx, tx, Work{accountID, threadID, need, 0}, event{kind: EventSent, messageID: messageID})
+	return s.result(ctx, tx, Work{accountID, threadID, need, 0},
+		event{kind: EventSent, messageID: messageID, reason: reason})
+}
+
+// SentBy is Sent by the word of a person who is named, elsewhere than in Gmail.
+func (s *Store) SentBy(
+	ctx context.Context, tx queue.Tx, accountID, threadID string, need int64, messageID, by string,
+) (bool, error) {
+	return s.result(ctx, tx, Work{accountID, threadID, need, 0},
+		event{kind: EventSent, messageID: messageID, reason: "by " + by})
 }
 
 // Skipped records that the need ends without an answer, and why: a person has deleted the draft or taken the label off.

@@ -16,7 +16,7 @@ const (
 	// [Reply.Exhausted].
 	JobRework queue.Type[Work] = "rework"
 	// JobCleanup archives the thread ([CleanupDone]), or finds out what a person has done with a draft that is gone
-	// ([CleanupCheckSent]), whose result is [Store.Sent] or [Store.Skipped].
+	// ([CleanupCheckSent]), whose result is [Store.Sent] or [Store.Skipped], or deletes a draft ([CleanupWithdraw]).
 	JobCleanup queue.Type[Cleanup] = "cleanup"
 )
 
@@ -43,6 +43,8 @@ type CleanupAction string
 const (
 	CleanupDone      CleanupAction = "done"
 	CleanupCheckSent CleanupAction = "check_sent"
+	// CleanupWithdraw deletes the draft of a need that has ended: a host enqueues it.
+	CleanupWithdraw CleanupAction = "withdraw"
 )
 
 // job makes the job of an event. A cause counts once, and so does its key, for ever.

@@ -21,6 +21,7 @@ type model struct {
 	need, turn    int64
 	reworks       int
 	message, sent string
+	key           string // of a draft that was made elsewhere
 	seen          map[string]bool
 	jobs          []string // type, need and turn, or type, need and action
 	changes       int
@@ -47,7 +48,7 @@ func (m *model) cleanup(action replies.CleanupAction) {
 
 func (m *model) begin(message string) {
 	if !m.open() {
-		m.need, m.reworks, m.sent = m.need+1, 0, ""
+		m.need, m.reworks, m.sent, m.key = m.need+1, 0, "", ""
 	}
 	m.state, m.turn = replies.Pending, m.turn+1
 	if message != "" {
@@ -59,6 +60,13 @@ func (m *model) needed(message string) {
 	if m.first("message:"+message) && (!m.open() || m.state == replies.Pending) {
 		m.begin(message)
 		m.work("draft")
+	}
+}
+
+func (m *model) made(key string) {
+	if m.first("made:"+key) && !m.open() {
+		m.begin(key)
+		m.state, m.key = replies.Drafted, key
 	}
 }
 
@@ -154,6 +162,11 @@ func (m *machine) check(t *rapid.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{m.state, m.need, m.turn, int64(m.reworks), m.message, m.sent},
 		[]any{r.State, r.Need, r.Turn, r.Reworks, r.MessageID, r.SentMessageID})
+	key := m.key
+	if key == "" {
+		key = fmt.Sprintf("reply:%s:%d", thread, m.need)
+	}
+	require.Equal(t, key, r.DraftKey())
 	history, err := m.w.store.History(t.Context(), m.account, thread)
 	require.NoError(t, err)
 	require.Len(t, history, m.changes)
@@ -192,6 +205,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"not needed": event(func(ctx context.Context, tx queue.Tx, account, thread, id string) (bool, error) {
 			return m.w.store.NotNeeded(ctx, tx, account, thread, id, "a newsletter")
 		}, m.notNeeded),
+		"made": event(func(ctx context.Context, tx queue.Tx, account, thread, key string) (bool, error) {
+			return m.w.store.Made(ctx, tx, account, thread, key, key)
+		}, m.made),
 		"asked": event(func(ctx context.Context, tx queue.Tx, account, thread, cause string) (bool, error) {
 			return m.w.store.Asked(ctx, tx, account, thread, "", cause)
 		}, m.asked),
@@ -204,7 +220,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"reworked":     result(replies.EventReworked, m.w.store.Reworked),
 		"gave up":      result(replies.EventGaveUp, m.w.store.GaveUp),
 		"sent": result(replies.EventSent, func(ctx context.Context, tx queue.Tx, w replies.Work) (bool, error) {
-			return m.w.store.Sent(ctx, tx, w.AccountID, w.ThreadID, w.Need, "answer")
+			return m.w.store.Sent(ctx, tx, w.AccountID, w.ThreadID, w.Need, "answer", "")
 		}),
 		"skipped": result(replies.EventSkipped, func(ctx context.Context, tx queue.Tx, w replies.Work) (bool, error) {
 			return m.w.store.Skipped(ctx, tx, w.AccountID, w.ThreadID, w.Need, "the label was taken off")

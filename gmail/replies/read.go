@@ -3,10 +3,14 @@ package replies
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/internal/maildb"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
@@ -22,6 +26,7 @@ type replyRow struct {
 	Need          int64       `db:"need"`
 	Turn          int64       `db:"turn"`
 	Reworks       int64       `db:"reworks"`
+	DraftKey      string      `db:"draft_key"`
 	CreatedAt     dbtime.Time `db:"created_at"`
 	UpdatedAt     dbtime.Time `db:"updated_at"`
 }
@@ -30,7 +35,7 @@ func (r *replyRow) reply() Reply {
 	return Reply{
 		AccountID: r.AccountID, ThreadID: r.ThreadID, MessageID: r.MessageID, SentMessageID: r.SentMessageID,
 		State: r.State, Reason: r.Reason, Need: r.Need, Turn: r.Turn, Reworks: r.Reworks,
-		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
+		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, draftKey: r.DraftKey,
 	}
 }
 
@@ -46,8 +51,17 @@ type changeRow struct {
 
 // Reply returns the reply of a thread, or [postroom.ErrNotFound].
 func (s *Store) Reply(ctx context.Context, accountID, threadID string) (Reply, error) {
+	return read(ctx, s.cfg.DB.Reader(), accountID, threadID)
+}
+
+// ReplyTx is Reply within a transaction. It locks nothing.
+func (s *Store) ReplyTx(ctx context.Context, tx queue.Tx, accountID, threadID string) (Reply, error) {
+	return read(ctx, tx, accountID, threadID)
+}
+
+func read(ctx context.Context, q dbquery.Querier, accountID, threadID string) (Reply, error) {
 	var row replyRow
-	err := dbquery.Get(ctx, s.cfg.DB.Reader(), &row, sqlReply, accountID, threadID)
+	err := dbquery.Get(ctx, q, &row, sqlReply, accountID, threadID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = postroom.ErrNotFound
 	}
@@ -81,25 +95,110 @@ func (s *Store) Current(ctx context.Context, w Work) (r Reply, current bool, err
 	return r, err == nil && waits && r.Need == w.Need && r.Turn == w.Turn, err
 }
 
+// A Filter selects replies.
+type Filter struct {
+	AccountID string  // empty means all
+	States    []State // empty means all
+	// Before continues a list: what [Store.List] has returned with the page before. Default: the first page.
+	Before string
+	// Limit is the most replies that are listed, from 1 to 1000. Required.
+	Limit int
+}
+
 // maxListing is the most replies that are listed at once.
 const maxListing = 1000
 
-// List returns the replies of an account in a state, the latest change first, at most limit, which must be within 1
-// and 1000.
-func (s *Store) List(ctx context.Context, accountID string, state State, limit int) ([]Reply, error) {
-	if limit < 1 || limit > maxListing {
-		return nil, fmt.Errorf("replies: list account %s: the limit is %d; it must be within 1 and %d", accountID, limit,
-			maxListing)
+// ErrCursor is the error of a [Filter].Before that [Store.List] has not returned.
+var ErrCursor = errors.New("replies: list: Filter.Before is not what an earlier page has returned")
+
+// List returns replies, the latest change first, and Before of the next page, empty on the last one. A reply that
+// changes meanwhile moves to the first page.
+func (s *Store) List(ctx context.Context, f Filter) (list []Reply, next string, err error) {
+	if f.Limit < 1 || f.Limit > maxListing {
+		return nil, "", fmt.Errorf("replies: list: Filter.Limit is %d; it must be within 1 and %d", f.Limit, maxListing)
 	}
+	where, err := f.where()
+	if err != nil {
+		return nil, "", err
+	}
+	query := "SELECT " + columns + "\nFROM replies" + where.Where() +
+		"\nORDER BY updated_at DESC, account_id DESC, thread_id DESC\nLIMIT " + where.Arg(f.Limit+1)
 	var rows []replyRow
-	if err := dbquery.Select(ctx, s.cfg.DB.Reader(), &rows, sqlList, accountID, state, limit); err != nil {
-		return nil, fmt.Errorf("replies: list account %s: %w", accountID, err)
+	if err := dbquery.Select(ctx, s.cfg.DB.Reader(), &rows, query, where.Args...); err != nil {
+		return nil, "", fmt.Errorf("replies: list: %w", err)
 	}
-	list := make([]Reply, len(rows))
+	if len(rows) > f.Limit {
+		rows = rows[:f.Limit]
+		next = rows[f.Limit-1].cursor()
+	}
+	list = make([]Reply, len(rows))
 	for i := range rows {
 		list[i] = rows[i].reply()
 	}
-	return list, nil
+	return list, next, nil
+}
+
+func (f *Filter) where() (where maildb.Filter, err error) {
+	where.Add("state <> ''")
+	if f.AccountID != "" {
+		where.Add("account_id = %s", f.AccountID)
+	}
+	if len(f.States) > 0 {
+		states := make([]any, len(f.States))
+		for i, state := range f.States {
+			states[i] = state
+		}
+		where.Add("state IN ("+strings.Repeat(", %s", len(states))[2:]+")", states...)
+	}
+	if f.Before == "" {
+		return where, nil
+	}
+	at, account, thread, err := readCursor(f.Before)
+	if err == nil {
+		where.Add("(updated_at, account_id, thread_id) < (%s, %s, %s)", at, account, thread)
+	}
+	return where, err
+}
+
+// cursor names the place of a reply in a list.
+func (r *replyRow) cursor() string {
+	text := strings.Join([]string{dbtime.Format(r.UpdatedAt.Time), r.AccountID, r.ThreadID}, "\n")
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+func readCursor(cursor string) (at dbtime.Time, account, thread string, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	parts := strings.Split(string(text), "\n")
+	if err != nil || len(parts) != 3 {
+		return at, "", "", ErrCursor
+	}
+	t, err := time.Parse(dbtime.Layout, parts[0])
+	if err != nil {
+		return at, "", "", ErrCursor
+	}
+	return dbtime.Of(t), parts[1], parts[2], nil
+}
+
+// Count counts the replies of an account by their states; of all accounts, for an empty id.
+func (s *Store) Count(ctx context.Context, accountID string) (map[State]int, error) {
+	f := Filter{AccountID: accountID}
+	where, err := f.where()
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		State State `db:"state"`
+		N     int   `db:"n"`
+	}
+	query := "SELECT state, COUNT(*) AS n\nFROM replies" + where.Where() + "\nGROUP BY state"
+	if err := dbquery.Select(ctx, s.cfg.DB.Reader(), &rows, query, where.Args...); err != nil {
+		return nil, fmt.Errorf("replies: count: %w", err)
+	}
+	counts := make(map[State]int)
+	for _, r := range rows {
+		counts[r.State] = r.N
+	}
+	return counts, nil
 }
 
 // History returns what has happened to the reply of a thread, oldest first.

@@ -72,7 +72,7 @@ func lock(ctx context.Context, tx queue.Tx, accountID, threadID string) (Reply, 
 
 func save(ctx context.Context, tx queue.Tx, r *Reply, now dbtime.Time) error {
 	_, err := dbquery.Exec(ctx, tx, sqlUpdate, r.AccountID, r.ThreadID, r.MessageID, r.SentMessageID, r.State, r.Reason,
-		r.Need, r.Turn, r.Reworks, now)
+		r.Need, r.Turn, r.Reworks, now, r.draftKey)
 	return err
 }
 

@@ -176,7 +176,7 @@ func TestANewNeedHasADraftOfItsOwn(t *testing.T) {
 		require.Equal(t, "m2", after.MessageID)
 		require.NotEqual(t, before.DraftKey(), after.DraftKey())
 		require.False(t, w.write(t, func(ctx context.Context, tx queue.Tx) (bool, error) {
-			return w.store.Sent(ctx, tx, account, thread, before.Need, "late")
+			return w.store.Sent(ctx, tx, account, thread, before.Need, "late", "")
 		}))
 	})
 }
@@ -223,7 +223,8 @@ func TestListAndForget(t *testing.T) {
 			return w.store.NotNeeded(ctx, tx, "grace", thread, "m1", "a newsletter")
 		})
 		list := func(account string, state replies.State) []replies.Reply {
-			found, err := w.store.List(t.Context(), account, state, 10)
+			f := replies.Filter{AccountID: account, States: []replies.State{state}, Limit: 10}
+			found, _, err := w.store.List(t.Context(), f)
 			require.NoError(t, err)
 			return found
 		}
@@ -241,8 +242,46 @@ func TestListAndForget(t *testing.T) {
 		w.write(t, event(w.store.Rework, "history 7"))
 		require.Empty(t, list(account, ""), "a label is no reply")
 		for _, limit := range []int{-1, 0, 1001} {
-			_, err := w.store.List(t.Context(), account, replies.Sent, limit)
+			_, _, err := w.store.List(t.Context(), replies.Filter{AccountID: account, Limit: limit})
 			require.ErrorContains(t, err, "within 1 and 1000")
+		}
+	})
+}
+
+// A list goes on where its page before has ended, over the accounts, and counts the same.
+func TestAListHasPages(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		for i := range 7 {
+			w.write(t, func(ctx context.Context, tx queue.Tx) (bool, error) {
+				return w.store.NotNeeded(ctx, tx, fmt.Sprint("account", i%2), fmt.Sprint("t", i), "m1", "a newsletter")
+			})
+		}
+		pages := func(f replies.Filter) (seen []string) {
+			for {
+				list, next, err := w.store.List(t.Context(), f)
+				require.NoError(t, err)
+				for _, r := range list {
+					seen = append(seen, r.ThreadID)
+				}
+				if f.Before = next; next == "" {
+					return seen
+				}
+				require.Len(t, list, f.Limit)
+			}
+		}
+		require.Equal(t, []string{"t6", "t5", "t4", "t3", "t2", "t1", "t0"}, pages(replies.Filter{Limit: 2}))
+		require.Equal(t, []string{"t5", "t3", "t1"}, pages(replies.Filter{AccountID: "account1", Limit: 3,
+			States: []replies.State{replies.Skipped, replies.Sent}}))
+		require.Empty(t, pages(replies.Filter{States: []replies.State{replies.Sent}, Limit: 1}))
+		counts, err := w.store.Count(t.Context(), "")
+		require.NoError(t, err)
+		require.Equal(t, map[replies.State]int{replies.Skipped: 7}, counts)
+		counts, err = w.store.Count(t.Context(), "account1")
+		require.NoError(t, err)
+		require.Equal(t, map[replies.State]int{replies.Skipped: 3}, counts)
+		for _, cursor := range []string{"t3", "!", "YQpiCmM"} {
+			_, _, err := w.store.List(t.Context(), replies.Filter{Before: cursor, Limit: 1})
+			require.ErrorIs(t, err, replies.ErrCursor, cursor)
 		}
 	})
 }

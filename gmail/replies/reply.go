@@ -37,10 +37,17 @@ type Reply struct {
 	Reworks       int64  // of this need
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
+
+	draftKey string // of a draft that Made has told of; empty for one of this need
 }
 
 // DraftKey is the key of the draft of this need, for the drafts of package outbox.
-func (r *Reply) DraftKey() string { return fmt.Sprintf("reply:%s:%d", r.ThreadID, r.Need) }
+func (r *Reply) DraftKey() string {
+	if r.draftKey != "" {
+		return r.draftKey
+	}
+	return fmt.Sprintf("reply:%s:%d", r.ThreadID, r.Need)
+}
 
 // Exhausted reports whether another rework is wanted than there may be.
 func (r *Reply) Exhausted() bool { return r.State == ReworkRequested && r.Reworks >= MaxReworks }
@@ -57,6 +64,7 @@ const (
 	EventWithdrawn Event = "withdrawn"
 	EventDone      Event = "done"
 	EventVanished  Event = "vanished"
+	EventMade      Event = "made"
 
 	EventDrafted  Event = "drafted"
 	EventReworked Event = "reworked"
@@ -80,6 +88,7 @@ type event struct {
 	kind       Event
 	cause      string
 	messageID  string
+	draftKey   string
 	reason     string
 	need, turn int64 // of the job whose result it is; turn is 0 for an outcome, which counts in every turn of its need
 }
@@ -97,6 +106,8 @@ func (e *event) after(r Reply) (next Reply, changed, job bool) {
 		return e.begin(r)
 	case EventRework, EventWithdrawn, EventReworked, EventGaveUp:
 		return e.rework(r)
+	case EventMade:
+		return e.made(r)
 	case EventDone:
 		r.State, r.Reason = Archived, ""
 		r.Need, r.Turn = max(r.Need, 1), r.Turn+1
@@ -121,7 +132,7 @@ func (e *event) begin(r Reply) (next Reply, changed, job bool) {
 	case e.kind == EventNotNeeded:
 		return r, false, false
 	case fresh:
-		r.State, r.Reason, r.SentMessageID, r.Reworks = Pending, "", "", 0
+		r.State, r.Reason, r.SentMessageID, r.Reworks, r.draftKey = Pending, "", "", 0, ""
 		r.Need++
 	case r.State != Pending: // a draft lies ready, and the person decides about it
 		return r, false, false
@@ -133,6 +144,18 @@ func (e *event) begin(r Reply) (next Reply, changed, job bool) {
 	}
 	r.Turn++
 	return r, true, true
+}
+
+// made begins a need whose draft lies ready. One that is open has a draft, or gets one.
+func (e *event) made(r Reply) (next Reply, changed, job bool) {
+	if r.State != "" && !r.State.Ended() {
+		return r, false, false
+	}
+	r.State, r.Reason, r.SentMessageID, r.Reworks = Drafted, "", "", 0
+	r.MessageID, r.draftKey = e.messageID, e.draftKey
+	r.Need++
+	r.Turn++
+	return r, true, false
 }
 
 func (e *event) rework(r Reply) (next Reply, changed, job bool) {

@@ -1,7 +1,7 @@
 package replies
 
 const (
-	columns = `account_id, thread_id, message_id, sent_message_id, state, reason, need, turn, reworks, created_at,
+	columns = `account_id, thread_id, message_id, sent_message_id, state, reason, need, turn, reworks, draft_key, created_at,
   updated_at`
 
 	// A write of nothing, which locks the row on PostgreSQL.
@@ -20,7 +20,8 @@ ON CONFLICT (account_id, thread_id) DO NOTHING`
 
 	sqlUpdate = `
 UPDATE replies
-SET message_id = $3, sent_message_id = $4, state = $5, reason = $6, need = $7, turn = $8, reworks = $9, updated_at = $10
+SET message_id = $3, sent_message_id = $4, state = $5, reason = $6, need = $7, turn = $8, reworks = $9, updated_at = $10,
+  draft_key = $11
 WHERE account_id = $1 AND thread_id = $2`
 
 	sqlInsertChange = `
@@ -34,13 +35,6 @@ ON CONFLICT (account_id, thread_id, cause) DO NOTHING`
 SELECT ` + columns + `
 FROM replies
 WHERE account_id = $1 AND thread_id = $2 AND state <> ''`
-
-	sqlList = `
-SELECT ` + columns + `
-FROM replies
-WHERE account_id = $1 AND state = $2 AND state <> ''
-ORDER BY updated_at DESC, thread_id
-LIMIT $3`
 
 	sqlHistory = `
 SELECT event, from_state, to_state, need, turn, reason, at

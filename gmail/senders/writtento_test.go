@@ -3,6 +3,9 @@ package senders
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,11 +44,19 @@ func TestCorrespondents(t *testing.T) {
 		save(postroom.Message{From: me, To: to("ann@mail.known.org"), LabelIDs: sent})
 		save(postroom.Message{From: me, To: to("draft@example.org"), LabelIDs: []string{postroom.LabelDraft}})
 		save(postroom.Message{From: postroom.Address{Email: "ann@example.org"}, To: []postroom.Address{me}})
-		for email, known := range map[string]bool{
+		addresses := map[string]bool{
 			"mum@example.org": true, "MUM@Example.org": true, "DAD@exämple.org": true, "um@example.org": false,
 			"eve@example.org": false, "draft@example.org": false, "ann@example.org": false, "": false,
 			`"x" OR mum@example.org`: false,
-		} {
+		}
+		all := func() map[string]bool {
+			written, err := Correspondents{Store: w.store}.AllWrittenTo(t.Context(), w.account,
+				slices.Collect(maps.Keys(addresses)))
+			require.NoError(t, err)
+			return written
+		}
+		require.Equal(t, map[string]bool{"mum@example.org": true, "dad@xn--exmple-cua.org": true}, all())
+		for email, known := range addresses {
 			found, err := Correspondents{Store: w.store}.WrittenTo(t.Context(), w.account, email)
 			require.NoError(t, err)
 			require.Equal(t, known, found, email)
@@ -56,7 +67,18 @@ func TestCorrespondents(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, known, found, domain)
 		}
-		_, err := Correspondents{Store: w.store}.WrittenTo(t.Context(), "nobody", "mum@example.org")
+		addresses["one@example.org"] = true
+		save(postroom.Message{From: me, To: to("one@example.org"), LabelIDs: sent})
+		for i := range 30 { // newer mail to one of them does not hide what went to others
+			save(postroom.Message{From: me, To: to("mum@example.org"), LabelIDs: sent})
+			addresses[fmt.Sprintf("nobody%d@example.org", i)] = false
+		}
+		require.Equal(t, map[string]bool{"mum@example.org": true, "dad@xn--exmple-cua.org": true, "one@example.org": true},
+			all())
+		none, err := Correspondents{Store: w.store}.AllWrittenTo(t.Context(), w.account, nil)
+		require.NoError(t, err)
+		require.Empty(t, none)
+		_, err = Correspondents{Store: w.store}.WrittenTo(t.Context(), "nobody", "mum@example.org")
 		require.ErrorIs(t, err, postroom.ErrNotFound)
 	})
 }

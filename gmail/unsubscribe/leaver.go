@@ -10,8 +10,10 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/publichttp"
 	"github.com/postroom-go/postroom/mime/authres"
@@ -23,6 +25,8 @@ const ActionType postroom.ActionType = "unsubscribe"
 
 const (
 	defaultTimeout = 15 * time.Second
+	defaultPerDay  = 50
+	maxPerDay      = 1000
 	// maxRedirects bounds the redirects of one request. A list that moved needs one.
 	maxRedirects = 3
 	// maxAnswer bounds what is read of an answer, so that its connection can be used again.
@@ -46,6 +50,14 @@ type Config struct {
 	AuthServer authres.Server
 	// Timeout bounds one request. Default 15 seconds.
 	Timeout time.Duration
+	// DB keeps which lists were left, for the limit of a day and for [Leaver.Records]. Default nil: nothing is kept, and
+	// PerDay means nothing. [Migrate] must have prepared it.
+	DB queue.DB
+	// PerDay bounds the lists of one account that are left within a day. What is beyond waits. Default 50; bounds 1 to
+	// 1000.
+	PerDay int
+	// Drafts sends the mail of the way [ByMail]. Default nil: lists are left by one click alone.
+	Drafts *outbox.Drafts
 	// AllowPrivate also asks addresses that are not public, for tests and a list server of one's own. Default false.
 	AllowPrivate bool
 	// Transport makes the requests in place of the package's own, for tests. AllowPrivate means nothing then.
@@ -67,6 +79,10 @@ func New(cfg Config) (*Leaver, error) {
 	}
 	if cfg.Timeout < 0 {
 		return nil, fmt.Errorf("unsubscribe: Config.Timeout is %v; it must be positive, or 0 for %v", cfg.Timeout, defaultTimeout)
+	}
+	if cfg.PerDay = cmp.Or(cfg.PerDay, defaultPerDay); cfg.PerDay < 1 || cfg.PerDay > maxPerDay {
+		return nil, fmt.Errorf("unsubscribe: Config.PerDay is %d; it must be from 1 to %d, or 0 for %d", cfg.PerDay, maxPerDay,
+			defaultPerDay)
 	}
 	if cfg.AuthServer.ID == "" {
 		cfg.AuthServer = authres.Server{ID: "mx.google.com", Below: true}
@@ -130,12 +146,33 @@ func unreachable(host string, err error) error {
 	if of := (*url.Error)(nil); errors.As(err, &of) {
 		err = of.Err
 	}
-	failed := fmt.Errorf("unsubscribe: ask %s: %w", host, err)
+	failed := fmt.Errorf("unsubscribe: ask %s: %w", host, briefError{err})
 	if private := (*publichttp.PrivateError)(nil); errors.Is(err, errRedirect) || errors.As(err, &private) {
 		return queue.Fatal(failed)
 	}
 	return failed
 }
+
+// A briefError has the beginning of the text of another, in which a server's own words may be.
+type briefError struct{ error }
+
+// maxError bounds the text of an error, in bytes.
+const maxError = 300
+
+func (e briefError) Error() string {
+	text := e.error.Error()
+	if len(text) > maxError {
+		text = text[:maxError] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+}
+
+func (e briefError) Unwrap() error { return e.error }
 
 // judge decides by the status of an answer.
 func judge(host string, answer *http.Response, now time.Time) error {
@@ -143,7 +180,8 @@ func judge(host string, answer *http.Response, now time.Time) error {
 	if status >= 200 && status < 300 {
 		return nil
 	}
-	err := fmt.Errorf("unsubscribe: ask %s: the answer is %s; the list may need a person to open its page", host, answer.Status)
+	err := fmt.Errorf("unsubscribe: ask %s: the answer is %d %s; the list may need a person to open its page", host, status,
+		http.StatusText(status))
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 	default:

@@ -3,6 +3,7 @@ package unsubscribe
 import (
 	"errors"
 	"net/url"
+	"slices"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/mime"
@@ -18,6 +19,15 @@ var (
 		"anyone could have written it")
 	// ErrAddress reports an address with a user or a fragment, which none of a list has.
 	ErrAddress = errors.New("the address to unsubscribe at is none that a list would have")
+	// ErrNoMail reports a message that names no mail to leave its list by, or one to several addresses or with a long
+	// text.
+	ErrNoMail = errors.New("the message names no short mail to one address that leaves its list")
+)
+
+// The mail of a list has a word or a token. Longer texts are for a person to send.
+const (
+	maxSubject = 200
+	maxText    = 500
 )
 
 // An Offer holds the ways to leave a list that a message names.
@@ -30,6 +40,10 @@ type Offer struct {
 	Refused  error
 	// SignedBy is the domain whose signature covers the offer.
 	SignedBy string
+	// Write is the mail that leaves the list. It is nil if there is none that may be sent, and NoMail says why then:
+	// [ErrNoMail] or [ErrNotSigned].
+	Write  *mime.Mailto
+	NoMail error
 	// Web and Mail are for a person to open or to write to, in the sender's order. Nobody has verified them.
 	Web  []*url.URL
 	Mail []mime.Mailto
@@ -43,19 +57,47 @@ func Read(msg *postroom.Message, server authres.Server) Offer {
 	}
 	list := header.List()
 	offer := Offer{ListID: list.ID, Web: list.Unsubscribe.Web, Mail: list.Unsubscribe.Mail}
-	to := list.Unsubscribe.OneClick
-	if to == nil {
-		offer.Refused = ErrNotOffered
-		return offer
+	found, from := authres.Read(header, server), authres.OrganizationalDomain(msg.From.Domain())
+	signed := func(fields ...string) (string, bool) {
+		domain, ok := found.Covers(header, fields...)
+		return domain, ok && from != "" && authres.OrganizationalDomain(domain) == from
 	}
-	domain, ok := authres.Read(header, server).Covers(header, "List-Unsubscribe", "List-Unsubscribe-Post")
-	switch {
-	case !ok || authres.OrganizationalDomain(domain) != authres.OrganizationalDomain(msg.From.Domain()):
-		offer.Refused = ErrNotSigned
-	case to.User != nil || to.Hostname() == "" || to.Fragment != "":
-		offer.Refused = ErrAddress
-	default:
-		offer.OneClick, offer.SignedBy = to, domain
-	}
+	offer.readOneClick(list.Unsubscribe.OneClick, signed)
+	offer.readMail(signed)
 	return offer
+}
+
+// readOneClick decides whether the address of the one click may be asked.
+func (o *Offer) readOneClick(to *url.URL, signed func(fields ...string) (string, bool)) {
+	if to == nil {
+		o.Refused = ErrNotOffered
+		return
+	}
+	domain, ok := signed("List-Unsubscribe", "List-Unsubscribe-Post")
+	switch {
+	case !ok:
+		o.Refused = ErrNotSigned
+	case to.User != nil || to.Hostname() == "" || to.Fragment != "":
+		o.Refused = ErrAddress
+	default:
+		o.OneClick, o.SignedBy = to, domain
+	}
+}
+
+// readMail chooses the first mail that may be sent. What a stranger has written would be sent in the person's name, so
+// it is short, and the sender's own.
+func (o *Offer) readMail(signed func(fields ...string) (string, bool)) {
+	o.NoMail = ErrNoMail
+	i := slices.IndexFunc(o.Mail, func(m mime.Mailto) bool {
+		return len(m.To) == 1 && len(m.Subject) <= maxSubject && len(m.Body) <= maxText
+	})
+	if i < 0 {
+		return
+	}
+	domain, ok := signed("List-Unsubscribe")
+	if !ok {
+		o.NoMail = ErrNotSigned
+		return
+	}
+	o.Write, o.NoMail, o.SignedBy = &o.Mail[i], nil, domain
 }

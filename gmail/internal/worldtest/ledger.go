@@ -41,10 +41,10 @@ func NewLedger(t *testing.T, db queue.DB) *Ledger {
 	return &Ledger{DB: db}
 }
 
-// MakeActions makes the table of the actions.
+// MakeActions makes the table of the actions, unless it exists.
 func MakeActions(ctx context.Context, db queue.DB) error {
 	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, `CREATE TABLE test_actions (id TEXT PRIMARY KEY, action TEXT NOT NULL)`)
+		_, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS test_actions (id TEXT PRIMARY KEY, action TEXT NOT NULL)`)
 		return err
 	})
 }

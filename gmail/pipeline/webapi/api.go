@@ -2,12 +2,14 @@ package webapi
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
@@ -32,6 +34,9 @@ type Config struct {
 	FixedRules string
 	// CheckRule returns an error for a rule that the host refuses. Default nil: it refuses none.
 	CheckRule func(rule *rules.Rule) error
+	// Held says to people what waits although nothing is stopped, such as because the database was put back to an earlier
+	// state, and what ends that; empty if nothing does. It is shown beside a stop. Default nil: nothing is said of it.
+	Held func(ctx context.Context) (string, error)
 
 	// More are routes of the host's own. One with the method and the path of a route of this package replaces it.
 	// Default nil: none.
@@ -127,10 +132,20 @@ func WriteProblem(w http.ResponseWriter, status int, says string) error {
 	return writeJSON(w, status, ErrorBody{"about:blank", http.StatusText(status), status, says, says})
 }
 
+// timeToWrite is the time in which the answer to a long call is written.
+const timeToWrite = time.Minute
+
 // answers answers the requests of a route.
 func (a *api) answers(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		if route.Takes > 0 {
+			// Without a connection, as in a test, there is no limit to move.
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(route.Takes + timeToWrite))
+			ctx, cancel := context.WithTimeout(r.Context(), route.Takes)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
 		err := checkAddress(r)
 		var value any
 		if err == nil {

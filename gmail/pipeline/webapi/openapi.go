@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// OpenAPI returns the description of routes as a document of OpenAPI 3.1, as JSON. The paths have the prefix.
-func OpenAPI(title, version, prefix string, routes []Route) ([]byte, error) {
-	s := &schemas{named: map[string]any{}, types: map[string]reflect.Type{}}
+// OpenAPI returns the description of routes as a document of OpenAPI 3.1, as JSON. The paths have the prefix. A schema
+// has the name of its type, or the one that names has for the type. Two types of one name are an error.
+func OpenAPI(title, version, prefix string, routes []Route, names map[reflect.Type]string) ([]byte, error) {
+	s := &schemas{named: map[string]any{}, types: map[string]reflect.Type{}, names: names}
 	problem, err := s.of(reflect.TypeFor[ErrorBody]())
 	if err != nil {
 		return nil, err

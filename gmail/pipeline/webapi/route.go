@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"time"
 )
 
 // A Scope is what a call needs its caller to be permitted.
@@ -33,6 +34,9 @@ type Route struct {
 	Account func(r *http.Request) (accountID string, err error)
 	// NoBody permits a request to have no body; all fields are then zero.
 	NoBody bool
+	// Takes is the time that the call may take beyond the write timeout of the server, as one of a model. Default 0: the
+	// server's own limits hold.
+	Takes time.Duration
 	// Needs says to a caller whose body cannot be read what it needs, such as "it needs a name". Default empty.
 	Needs string
 

@@ -101,10 +101,10 @@ func (a rulesAPI) create(r *http.Request, body NewRule) (made Rule, err error) {
 		return made, err
 	}
 	rule := body.rule()
-	if err := KnowsAccounts(r.Context(), a.Mail, rule.AccountID, scopeAccount(&rule)); err != nil {
-		return made, err
-	}
 	return a.write(r, func(ctx context.Context, tx queue.Tx, store *rulestore.Store) (*rules.Rule, error) {
+		if err := KnowsAccounts(ctx, tx, a.Mail, rule.AccountID, scopeAccount(&rule)); err != nil {
+			return nil, err
+		}
 		return store.Create(ctx, tx, rule)
 	})
 }
@@ -153,7 +153,7 @@ func (a rulesAPI) writeSeen(r *http.Request, change ruleChange) (Rule, error) {
 		if err := store.Lock(ctx, tx); err != nil {
 			return nil, err
 		}
-		rule, err := store.Get(ctx, r.PathValue("id")) // nobody else changes it meanwhile
+		rule, err := store.GetTx(ctx, tx, r.PathValue("id")) // nobody else changes it meanwhile
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +215,7 @@ func (a rulesAPI) makeLabels(ctx context.Context, tx queue.Tx, accounts []mailst
 		if account.State == mailstore.AccountRemoving || only != "" && only != account.ID {
 			continue
 		}
-		if _, err := a.Queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(account.ID, labels...)); err != nil {
+		if err := gmail.EnsureLabels(ctx, tx, a.Queue, a.Mail, account.ID, labels...); err != nil {
 			return err
 		}
 	}
@@ -231,12 +231,12 @@ func scopeAccount(rule *rules.Rule) string {
 }
 
 // KnowsAccounts returns an error for an unknown account id; an empty one is permitted.
-func KnowsAccounts(ctx context.Context, store *mailstore.Store, ids ...string) error {
+func KnowsAccounts(ctx context.Context, tx queue.Tx, store *mailstore.Store, ids ...string) error {
 	for _, id := range ids {
 		if id == "" {
 			continue
 		}
-		if _, err := store.Account(ctx, id); err != nil {
+		if _, err := store.AccountTx(ctx, tx, id); err != nil {
 			return WithStatus(http.StatusUnprocessableEntity, fmt.Errorf("there is no account %q: %w", id, err))
 		}
 	}

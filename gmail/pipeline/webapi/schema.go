@@ -1,6 +1,7 @@
 package webapi
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 type schemas struct {
 	named map[string]any
 	types map[string]reflect.Type // of the names
+	names map[reflect.Type]string // that differ from those of the types
 }
 
 // special are the types whose JSON does not follow from their fields.
@@ -80,9 +82,9 @@ func (s *schemas) structure(t reflect.Type) (object, error) {
 	if t.Name() == "" {
 		return s.object(t)
 	}
-	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	name := cmp.Or(s.names[t], strings.ToUpper(t.Name()[:1])+t.Name()[1:])
 	if known := s.types[name]; known != nil && known != t {
-		name = strings.ToUpper(pkg(t)[:1]) + pkg(t)[1:] + name
+		return nil, fmt.Errorf("%v and %v are both %s: give one of them another name", known, t, name)
 	}
 	ref := object{"$ref": "#/components/schemas/" + name}
 	if s.types[name] == t {
@@ -92,10 +94,6 @@ func (s *schemas) structure(t reflect.Type) (object, error) {
 	schema, err := s.object(t)
 	s.named[name] = schema
 	return ref, err
-}
-
-func pkg(t reflect.Type) string {
-	return t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 }
 
 // object describes the fields of a struct.

@@ -18,6 +18,7 @@ type Stop struct {
 	At       *time.Time `json:"at,omitempty"`
 	Why      string     `json:"why,omitempty"`
 	Undos    bool       `json:"allow_undo,omitempty"`
+	Held     string     `json:"held,omitempty"`     // what waits whether anything is stopped or not, and what ends that
 	Breakers string     `json:"breakers,omitempty"` // which rules or models are stopped for what they did
 }
 
@@ -51,6 +52,11 @@ func (a stopAPI) show(r *http.Request, _ None) (v Stop, err error) {
 		v.By, v.Why, v.Undos = s.By, s.Why, s.Undos
 		if !s.At.IsZero() {
 			v.At = &s.At
+		}
+	}
+	if a.cfg.Held != nil {
+		if v.Held, err = a.cfg.Held(r.Context()); err != nil {
+			return v, err
 		}
 	}
 	v.Breakers, err = a.openBreakers(r.Context(), CallerOf(r))

@@ -1,0 +1,12 @@
+package away_test
+
+import (
+	"testing"
+
+	"github.com/postroom-go/postroom/gmail/away"
+	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m, queue.Migrate, mailstore.Migrate, away.Migrate) }

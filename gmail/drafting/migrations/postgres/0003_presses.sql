@@ -1,0 +1,2 @@
+-- How often a button was pressed: what was begun by an earlier press is not taken for what the last one has begun.
+ALTER TABLE reply_buttons ADD COLUMN presses BIGINT NOT NULL DEFAULT 0;
