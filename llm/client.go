@@ -182,6 +182,9 @@ type Response struct {
 	RequestID string `json:"request_id,omitempty"`
 	// Limits are the provider's rate limits after the call.
 	Limits Limits `json:"-"`
+	// CallID is the id of the call on record, see [Call]; of a stored answer, that of the call that made it. Only
+	// [Metered] sets it. Empty in answers that were stored before it was.
+	CallID string `json:"call_id,omitempty"`
 	// Cost is the cost of the call; only [Metered] sets it, by its prices.
 	Cost Money `json:"cost,omitempty"`
 	// Cached reports that the answer was stored and that the provider was not asked. Only [Metered] sets it.

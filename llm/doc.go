@@ -25,7 +25,8 @@
 //
 // # Below it
 //
-// Package llm/decide decides by a model about mail, and llm/guidance keeps the user's instructions to the model.
+// Package llm/decide decides by a model about mail, llm/enrich finds out what mail means, and llm/guidance keeps the
+// user's instructions to the model.
 // llm/openai, llm/anthropic and llm/gemini are the clients of providers, llm/rediscache keeps answers in Redis, and
 // llm/llmtest has clients for tests.
 package llm

@@ -121,13 +121,13 @@ func (m *Metered) Complete(ctx context.Context, req *Request) (*Response, error)
 		return nil, err
 	}
 	if begun.spent != nil {
-		return nil, errors.Join(begun.spent.failure, m.refuse(context.WithoutCancel(ctx), begun.spent))
+		return nil, errors.Join(begun.spent.failure, m.refuse(context.WithoutCancel(ctx), begun))
 	}
 	start := time.Now()
 	resp, err := Complete(ctx, m.cfg.Client, &bounded)
 	begun.latency = time.Since(start)
 	if err == nil {
-		resp.Cost = m.cfg.Price.Of(resp.Usage)
+		resp.Cost, resp.CallID = m.cfg.Price.Of(resp.Usage), begun.id
 	}
 	// The call is recorded even if the caller has gone.
 	if fault := m.finish(context.WithoutCancel(ctx), begun, key, resp, err); fault != nil {
@@ -162,8 +162,11 @@ func (m *Metered) kept(ctx context.Context, req *Request, key string) (*Response
 	}
 	resp.Cached, resp.Cost, resp.Usage = true, 0, Usage{}
 	call := callOf(req)
-	call.answer = transcript(&resp)
-	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return m.insert(ctx, tx, call, Cached) })
+	call.answer, call.reusedFrom, call.reusedWhy = transcript(&resp), resp.CallID, EqualRequest
+	if req.Same != "" {
+		call.reusedWhy = SameQuestion
+	}
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return call.insert(ctx, tx, m.cfg.Model, Cached) })
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +195,11 @@ func replay(req *Request, resp *Response) error {
 type meteredCall struct {
 	id, account, purpose  string
 	about, prompt, answer string
+	reusedFrom            string
+	reusedWhy             Reuse
+	failure               string // of a call that is not made
 	day                   string
+	reserved              int64 // the tokens that it may use
 	usage                 Usage
 	cost                  Money
 	latency               time.Duration
@@ -208,15 +215,15 @@ func (m *Metered) begin(ctx context.Context, req *Request) (*meteredCall, error)
 	records := m.cfg.Records
 	call := callOf(req)
 	call.usage = Usage{InputTokens: req.EstimateTokens() - req.MaxOutputTokens, OutputTokens: req.MaxOutputTokens}
-	call.cost = m.cfg.Price.Of(call.usage)
+	call.reserved, call.cost = int64(call.usage.Total()), m.cfg.Price.Of(call.usage)
 	err := records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		now := queue.Now(tx)
 		call.day = records.day(now)
 		call.spent = nil // the transaction may run again
-		if err := m.spend(ctx, tx, call, Spend{1, int64(call.usage.Total()), call.cost}, now); err != nil {
+		if err := m.spend(ctx, tx, call, Spend{1, call.reserved, call.cost}, now); err != nil {
 			return err
 		}
-		return m.insert(ctx, tx, call, Calling)
+		return call.insert(ctx, tx, m.cfg.Model, Calling)
 	})
 	if errors.Is(err, errSpent) {
 		err = nil
@@ -243,7 +250,7 @@ func (m *Metered) spend(ctx context.Context, tx queue.Tx, call *meteredCall, mor
 		}
 		if !now.IsZero() && of.budget.exceeded(sum) {
 			wait := m.cfg.Records.untilTomorrow(now)
-			call.spent = &outage{account: of.account, until: now.Add(wait), failure: &Error{
+			call.spent = &outage{account: of.account, until: now.Add(wait), tokens: call.reserved, failure: &Error{
 				Provider: "llm", Model: m.cfg.Model, Reason: ErrBudget, RetryAfter: wait,
 				Err: fmt.Errorf("%s may spend %s on a day, and this call could bring it to %d tokens and %v", of.name, of.budget,
 					sum.Tokens, sum.Cost),
@@ -260,7 +267,7 @@ func (r *Records) untilTomorrow(now time.Time) time.Duration {
 	return tomorrow.Sub(now)
 }
 
-func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, state CallState) error {
+func (call *meteredCall) insert(ctx context.Context, tx queue.Tx, model string, state CallState) error {
 	id, err := uuid7.New()
 	if err != nil {
 		return err
@@ -271,12 +278,12 @@ func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, st
 		traceID = span.TraceID().String()
 	}
 	_, err = tx.ExecContext(ctx, sqlInsertCall,
-		call.id, call.account, dbvalue.Clean(call.purpose), m.cfg.Model, state, nil, call.usage.InputTokens,
-		call.usage.OutputTokens,
-		call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)), dbvalue.Clean(call.about), call.prompt,
-		nullable(call.answer))
+		call.id, call.account, dbvalue.Clean(call.purpose), model, state, nullable(dbvalue.Clean(call.failure)),
+		call.usage.InputTokens, call.usage.OutputTokens, call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)),
+		dbvalue.Clean(call.about), call.prompt, nullable(call.answer), nullable(call.reusedFrom),
+		nullable(string(call.reusedWhy)))
 	if err != nil {
-		return fmt.Errorf("record a call of %s: %w", m.cfg.Model, err)
+		return fmt.Errorf("record a call of %s: %w", model, err)
 	}
 	return nil
 }
@@ -292,12 +299,15 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 		used, requestID, call.answer = resp.Usage, resp.RequestID, transcript(resp)
 	case errors.As(failure, &e):
 		state, used, requestID, reason = Failed, e.Usage, e.RequestID, failure.Error()
+		if errors.Is(failure, ErrRefused) {
+			state = Refused
+		}
 	default:
 		state, reason = Failed, failure.Error()
 	}
 	cost := m.cfg.Price.Of(used)
 	correction := Spend{Tokens: int64(used.Total() - call.usage.Total()), Cost: cost - call.cost}
-	if state == Failed && used == (Usage{}) {
+	if failure != nil && used == (Usage{}) {
 		correction.Calls = -1
 	}
 	out, ended := outageOf(failure), false
@@ -321,10 +331,10 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 		if out != nil {
 			return out.record(ctx, tx, m.cfg.Model)
 		}
-		if state == Failed {
+		if state != Answered {
 			return nil
 		}
-		if ended, err = m.answered(ctx, tx, call.account); err != nil {
+		if ended, err = m.answered(ctx, tx, call); err != nil {
 			return err
 		}
 		return m.keep(ctx, tx, key, answer)

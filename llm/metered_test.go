@@ -89,7 +89,10 @@ func TestMeteredRecordsEachCall(t *testing.T) {
 			require.Equal(t, span.TraceID().String(), c.TraceID)
 			require.Equal(t, "a", c.AccountID)
 		}
-		require.Equal(t, []llm.CallState{llm.Answered, llm.Failed, llm.Failed, llm.Cached}, outcomes)
+		require.Equal(t, []llm.CallState{llm.Answered, llm.Refused, llm.Failed, llm.Cached}, outcomes)
+		require.Equal(t, []string{calls[0].ID, string(llm.EqualRequest)},
+			[]string{calls[3].ReusedFrom, string(calls[3].ReusedWhy)})
+		require.Empty(t, calls[0].ReusedFrom)
 		require.Equal(t, llm.Usage{InputTokens: 1000, OutputTokens: 100}, calls[0].Usage)
 		require.Contains(t, calls[1].Failure, "refused")
 		require.Equal(t, "req_2", calls[1].RequestID)

@@ -61,6 +61,7 @@ type outage struct {
 	account string
 	failure *Error
 	until   time.Time
+	tokens  int64 // that the call could have used, if a budget is spent
 	isNew   bool
 }
 
@@ -77,7 +78,7 @@ func (o *outage) record(ctx context.Context, tx queue.Tx, model string) error {
 	now := dbtime.Of(queue.Now(tx))
 	var calls int64
 	err := dbquery.Get(ctx, tx, &calls, sqlOutage, model, o.account, o.failure.reason().Error(),
-		dbvalue.Clean(o.failure.Error()), now, dbtime.Of(o.until))
+		dbvalue.Clean(o.failure.Error()), now, dbtime.Of(o.until), o.tokens)
 	if err != nil {
 		return fmt.Errorf("record that %s is not asked: %w", model, err)
 	}
@@ -93,9 +94,14 @@ func (m *Metered) tell(ctx context.Context, o *outage) {
 	}
 }
 
-// refuse records that a budget is spent.
-func (m *Metered) refuse(ctx context.Context, o *outage) error {
+// refuse records a call that is not made, and that a budget is spent.
+func (m *Metered) refuse(ctx context.Context, call *meteredCall) error {
+	o := call.spent
+	call.usage, call.cost, call.failure = Usage{}, 0, o.failure.Error()
 	err := m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := call.insert(ctx, tx, m.cfg.Model, Unaffordable); err != nil {
+			return err
+		}
 		return o.record(ctx, tx, m.cfg.Model)
 	})
 	if err == nil {
@@ -104,9 +110,10 @@ func (m *Metered) refuse(ctx context.Context, o *outage) error {
 	return err
 }
 
-// answered forgets the outages that an answer has ended. That of a budget ends when another call fits into it.
-func (m *Metered) answered(ctx context.Context, tx queue.Tx, account string) (ended bool, err error) {
-	n, err := dbquery.Exec(ctx, tx, sqlEndOutages, m.cfg.Model, account)
+// answered forgets the outages that the answer to a call has ended. That of a budget ends when a call fits into it that
+// is no smaller than the smallest of those that it has refused, which wait still.
+func (m *Metered) answered(ctx context.Context, tx queue.Tx, call *meteredCall) (ended bool, err error) {
+	n, err := dbquery.Exec(ctx, tx, sqlEndOutages, m.cfg.Model, call.account, call.reserved)
 	if err != nil {
 		return false, fmt.Errorf("record that %s answers: %w", m.cfg.Model, err)
 	}

@@ -80,7 +80,38 @@ func TestASpentBudgetIsAnOutageOfItsAccountUntilTheNextDay(t *testing.T) {
 		spent, err := r.Spent(t.Context(), "a", time.Now(), time.Now())
 		require.NoError(t, err)
 		require.EqualValues(t, 2000, spent.Tokens, "what was refused costs nothing")
-		require.Len(t, allCalls(t, r), 2)
+		var states []llm.CallState
+		for _, c := range allCalls(t, r) {
+			states = append(states, c.State)
+		}
+		require.Equal(t, []llm.CallState{llm.Answered, llm.Unaffordable, llm.Unaffordable, llm.Answered}, states)
+		refused := allCalls(t, r)[1]
+		require.Contains(t, refused.Failure, "budget spent")
+		require.Zero(t, refused.Usage, "what was refused used nothing")
+	})
+}
+
+// What a budget has refused waits until tomorrow, also where smaller calls still fit into it.
+func TestASmallCallDoesNotHideASpentBudget(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		r := records(t, db)
+		m := metered(t, llm.MeteredConfig{Records: r, AccountBudget: llm.Budget{Tokens: 6000},
+			Client: llmtest.NewScripted(t, spends("one", 1500, 500), spends("two", 1, 1))})
+		_, err := m.Complete(t.Context(), asks("a", "1"))
+		require.NoError(t, err)
+		large := asks("a", "2")
+		large.MaxOutputTokens = 5000
+		_, err = m.Complete(t.Context(), large)
+		require.ErrorIs(t, err, llm.ErrBudget)
+		_, err = m.Complete(t.Context(), asks("a", "3"))
+		require.NoError(t, err)
+		require.Len(t, outages(t, r, time.Now()), 1, "the large one waits")
+
+		raised := metered(t, llm.MeteredConfig{Records: r, AccountBudget: llm.Budget{Tokens: 60_000},
+			Client: llmtest.NewScripted(t, spends("four", 1, 1))})
+		_, err = raised.Complete(t.Context(), large)
+		require.NoError(t, err)
+		require.Empty(t, outages(t, r, time.Now()))
 	})
 }
 

@@ -32,6 +32,31 @@ func (r *Records) Spent(ctx context.Context, accountID string, from, to time.Tim
 	return sum, err
 }
 
+// A DaySpend is the spending of one day.
+type DaySpend struct {
+	Day string // as 2006-01-02
+	Spend
+}
+
+// SpentByDay returns the spending of the account, or of all together for the empty id, on each day from that of the
+// first time to that of the second, both included.
+func (r *Records) SpentByDay(ctx context.Context, accountID string, from, to time.Time) ([]DaySpend, error) {
+	_, end := r.Day(to)
+	rows, err := r.spent(ctx, accountID, r.day(from), r.day(end))
+	if err != nil {
+		return nil, err
+	}
+	var days []DaySpend
+	for at, _ := r.Day(from); at.Before(end); _, at = r.Day(at) {
+		day := DaySpend{Day: r.day(at)}
+		if len(rows) > 0 && rows[0].Day == day.Day {
+			day.Spend, rows = rows[0].Spend, rows[1:]
+		}
+		days = append(days, day)
+	}
+	return days, nil
+}
+
 func (s *Spend) add(other Spend) {
 	s.Calls, s.Tokens, s.Cost = s.Calls+other.Calls, s.Tokens+other.Tokens, s.Cost+other.Cost
 }
@@ -105,6 +130,15 @@ func (r *Records) Costs(ctx context.Context, from, to time.Time) ([]Cost, error)
 		return nil, fmt.Errorf("read what models cost: %w", err)
 	}
 	return costs, nil
+}
+
+// Models returns the models whose calls are on record, in the order of their names.
+func (r *Records) Models(ctx context.Context) ([]string, error) {
+	models := []string{}
+	if err := dbquery.Select(ctx, r.cfg.DB.Reader(), &models, sqlModels); err != nil {
+		return nil, fmt.Errorf("read which models were asked: %w", err)
+	}
+	return models, nil
 }
 
 // Day returns the beginning of the budgets' day that t belongs to, and of the next.

@@ -7,8 +7,8 @@ const (
 	sqlInsertCall = `
 INSERT INTO llm_calls (
   id, account_id, purpose, model, state, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at,
-  about, prompt, answer)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+  about, prompt, answer, reused_from, reused_why)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
 
 	sqlFinishCall = `
 UPDATE llm_calls
@@ -17,7 +17,7 @@ WHERE id = $9`
 
 	sqlCallColumns = `
 SELECT id, account_id, purpose, model, state, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at,
-  about, prompt, answer
+  about, prompt, answer, reused_from, reused_why
 FROM llm_calls`
 
 	sqlCalls = sqlCallColumns + `
@@ -30,11 +30,22 @@ WHERE about = $1 AND account_id = $2
 ORDER BY created_at, id
 LIMIT $3`
 
+	sqlCall = sqlCallColumns + `
+WHERE id = $1`
+
+	// By the index llm_calls_about: a message has few calls.
+	sqlAnswerAbout = `
+SELECT id, model
+FROM llm_calls
+WHERE about = $1 AND account_id = $2 AND purpose = $3 AND state = 'answered'
+ORDER BY id DESC
+LIMIT 1`
+
 	// SUM is of a wider type on PostgreSQL.
 	sqlCosts = `
 SELECT account_id, model,
   CAST(SUM(CASE WHEN state IN ('answered', 'calling') THEN 1 ELSE 0 END) AS BIGINT) AS calls,
-  CAST(SUM(CASE WHEN state = 'failed' THEN 1 ELSE 0 END) AS BIGINT) AS failed,
+  CAST(SUM(CASE WHEN state IN ('failed', 'refused') THEN 1 ELSE 0 END) AS BIGINT) AS failed,
   CAST(SUM(CASE WHEN state = 'cached' THEN 1 ELSE 0 END) AS BIGINT) AS cached,
   CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
   CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
@@ -43,6 +54,18 @@ FROM llm_calls
 WHERE created_at >= $1 AND created_at < $2
 GROUP BY account_id, model
 ORDER BY account_id, model`
+
+	// One look into the index llm_calls_model for each model.
+	sqlModels = `
+WITH RECURSIVE asked (model) AS (
+  SELECT MIN(model) FROM llm_calls
+  UNION ALL
+  SELECT (SELECT MIN(model) FROM llm_calls WHERE model > asked.model) FROM asked WHERE asked.model IS NOT NULL
+)
+SELECT model
+FROM asked
+WHERE model IS NOT NULL
+ORDER BY model`
 
 	// On PostgreSQL the row stays locked until the transaction ends, so that two calls cannot both take the rest of a
 	// budget.
@@ -80,8 +103,8 @@ WHERE id IN (SELECT id FROM llm_calls WHERE created_at < $1 LIMIT $2)`
 
 	// An outage of another kind, or of a budget that was reset since, begins at this call.
 	sqlOutage = `
-INSERT INTO llm_outages (model, account_id, reason, failure, began_at, last_at, calls, until_at)
-VALUES ($1, $2, $3, $4, $5, $5, 1, $6)
+INSERT INTO llm_outages (model, account_id, reason, failure, began_at, last_at, calls, until_at, least_tokens)
+VALUES ($1, $2, $3, $4, $5, $5, 1, $6, $7)
 ON CONFLICT (model, account_id) DO UPDATE
 SET reason = excluded.reason, failure = excluded.failure, last_at = excluded.last_at, until_at = excluded.until_at,
   began_at = CASE
@@ -91,12 +114,17 @@ SET reason = excluded.reason, failure = excluded.failure, last_at = excluded.las
   calls = CASE
     WHEN llm_outages.reason = excluded.reason AND (llm_outages.until_at IS NULL OR llm_outages.until_at > excluded.last_at) THEN llm_outages.calls + 1
     ELSE 1
+  END,
+  least_tokens = CASE
+    WHEN llm_outages.reason = excluded.reason AND llm_outages.until_at > excluded.last_at
+      AND llm_outages.least_tokens < excluded.least_tokens THEN llm_outages.least_tokens
+    ELSE excluded.least_tokens
   END
 RETURNING calls`
 
 	sqlEndOutages = `
 DELETE FROM llm_outages
-WHERE model = $1 AND account_id IN ('', $2)`
+WHERE model = $1 AND account_id IN ('', $2) AND least_tokens <= $3`
 
 	sqlOutages = `
 SELECT model, account_id, reason, failure, began_at, last_at, calls, until_at

@@ -15,13 +15,14 @@ type Aging struct {
 	RuleID   string
 	RuleName string
 	Version  string          // see [Rule.Version]
-	Ages     []time.Duration // of its older_than, ascending; each is an age from which on it may match
+	Ages     []time.Duration // of its older_than and the like, ascending; each is one from which on it may match
+	Threads  bool            // it asks how long ago something was written in the thread
 	StoredAt time.Time       // when the version was stored
 }
 
 // Aging returns the rules that may match messages of the account because these have become old enough: those with
-// older_than, unless a "not" makes it end with the age. In a rule with newer_than, or now, the time of the decision
-// counts: nothing asks again when it has passed.
+// older_than, thread_quiet or since_i_wrote, unless a "not" makes it end with the age. In a rule with newer_than, or
+// now, the time of the decision counts: nothing asks again when it has passed.
 func (e *Engine) Aging(ctx context.Context, accountID string) ([]Aging, error) {
 	set, err := e.current(ctx, accountID)
 	if err != nil {
@@ -35,7 +36,8 @@ func (e *Engine) Aging(ctx context.Context, accountID string) ([]Aging, error) {
 		}
 		if ages := c.rule.Condition.ages(false, nil); len(ages) > 0 {
 			slices.Sort(ages)
-			list = append(list, Aging{c.rule.ID, c.rule.Name, c.version(), slices.Compact(ages), c.rule.UpdatedAt})
+			list = append(list, Aging{c.rule.ID, c.rule.Name, c.version(), slices.Compact(ages),
+				c.rule.Condition.asksThreadAge(), c.rule.UpdatedAt})
 		}
 	}
 	return list, nil
@@ -48,7 +50,7 @@ func (r *Rule) isOf(accountID string) bool {
 
 // ages adds the ages from which on the condition may match.
 func (c *Condition) ages(negated bool, found []time.Duration) []time.Duration {
-	if c.Type == OlderThan && !negated {
+	if c.IsAge() && !negated {
 		if age, err := parseAge(c.Value); err == nil {
 			return append(found, age)
 		}
@@ -57,6 +59,15 @@ func (c *Condition) ages(negated bool, found []time.Duration) []time.Duration {
 		found = c.Children[i].ages(negated != (c.Op == Not), found)
 	}
 	return found
+}
+
+// IsAge reports whether a predicate begins to match when time passes, and rules are asked again then.
+func (c *Condition) IsAge() bool { return c.Type == OlderThan || c.isThreadAge() }
+
+func (c *Condition) isThreadAge() bool { return c.Type == ThreadQuiet || c.Type == SinceIWrote }
+
+func (c *Condition) asksThreadAge() bool {
+	return c.isThreadAge() || slices.ContainsFunc(c.Children, func(c Condition) bool { return c.asksThreadAge() })
 }
 
 // ErrRuleChanged reports that a rule is no longer stored at the version that is to decide.

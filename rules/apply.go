@@ -25,8 +25,12 @@ type ApplyConfig struct {
 	// that each version of a rule decides once about a message. If the rule has changed, Apply returns [ErrRuleChanged].
 	// Default nil: all rules decide.
 	Aged *Aging
-	// Decided reports whether a version of a rule has decided about a message before: Aged then leaves the message out,
-	// which was old enough when it arrived. Default nil: it is asked again.
+	// Meant has only the rules decide that ask what a message means, among all rules, when that has been found out; their
+	// decisions are named by them instead of Batch, so that each version of a rule decides once about a message. Default
+	// false: all rules decide.
+	Meant bool
+	// Decided reports whether a version of a rule has decided about a message before, such as when it arrived: Aged and
+	// Meant then leave the rule out. Default nil: it is asked again.
 	Decided func(ctx context.Context, msg *postroom.Message, ruleID, version string) (bool, error)
 	// Messages are the messages to apply the rules to, such as those of gmail's Store.AllMessages. Required.
 	Messages iter.Seq2[*postroom.Message, error]
@@ -40,6 +44,8 @@ type ApplyConfig struct {
 	// People know what was changed by hand, undone or asked before: what goes against that is left out. *undo.Undoer
 	// implements it. Default nil: all that the rules say is done.
 	People People
+	// Skip reports whether actions of a type are left out, as if the rule did not have them. Default nil: none is.
+	Skip func(postroom.ActionType) bool
 	// Now returns the present time. Default [time.Now].
 	Now func() time.Time
 
@@ -59,8 +65,9 @@ type Applied struct {
 	// AlreadySo are actions that are left out because the message is as they would leave it. Refused are those that are
 	// recorded as failed, since they name a label that is not there. Waiting are among the recorded ones those that wait
 	// for a person; zero in a dry run. LeftAlone are actions that are left out because they would reverse what a person
-	// has changed by hand, or do again what was undone or rejected, or what waits or is done for good.
-	AlreadySo, Refused, Waiting, LeftAlone int
+	// has changed by hand, or do again what was undone or rejected, or what waits or is done for good. Skipped are those
+	// that are left out by [ApplyConfig].Skip.
+	AlreadySo, Refused, Waiting, LeftAlone, Skipped int
 }
 
 // People know what people have done to messages.
@@ -89,7 +96,7 @@ func Apply(ctx context.Context, cfg ApplyConfig) (Applied, error) {
 	if err := cfg.validate(); err != nil {
 		return done, err
 	}
-	if cfg.Batch == "" && cfg.Aged == nil {
+	if cfg.Batch == "" && cfg.Aged == nil && !cfg.Meant {
 		var err error
 		if cfg.Batch, err = uuid7.New(); err != nil {
 			return done, err
@@ -158,7 +165,7 @@ func (a *applier) choose(ctx context.Context) error {
 		}
 	}
 	chosen := slices.DeleteFunc(all, func(r Rule) bool { return !slices.Contains(a.cfg.Only, r.Name) })
-	a.only = newSet(chosen, a.cfg.Engine.store.Kinds(), a.cfg.Engine.senders != nil)
+	a.only = newSet(chosen, a.cfg.Engine.store.Kinds(), a.cfg.Engine.knows())
 	for _, b := range a.only.broken {
 		return b.Err
 	}
@@ -234,28 +241,36 @@ func (a *applier) plan(ctx context.Context, msg *postroom.Message, counts *Appli
 	if err != nil {
 		return nil, err
 	}
-	f, err := a.cfg.Engine.factsOf(ctx, set, msg)
+	now := a.cfg.Now()
+	f, err := a.cfg.Engine.factsOf(ctx, set, msg, now)
 	if err != nil {
 		return nil, err
 	}
-	decisions := set.decide(msg, a.cfg.Now(), f)
+	decisions := set.decide(msg, now, f)
 	key, why := BatchKey(a.cfg.Batch), ", applied to existing mail as batch "+a.cfg.Batch
 	if aged := a.cfg.Aged; aged != nil {
 		decisions, key = aged.decidedBy(decisions), aged.agedKey()
 		why = ", asked again since the message has become old enough"
 	}
+	if a.cfg.Meant {
+		decisions, why = set.meant(decisions), ", asked when it was known what the message means"
+	}
 	if len(decisions) == 0 || decisions[0].Source == postroom.SourceNone {
 		return nil, nil
 	}
-	if a.cfg.Aged != nil && a.cfg.Decided != nil {
-		done, err := a.cfg.Decided(ctx, msg, decisions[0].RuleID, decisions[0].RuleVersion)
-		if err != nil || done {
-			return nil, err
-		}
+	if decisions, err = a.undecided(ctx, msg, decisions); err != nil || len(decisions) == 0 {
+		return nil, err
 	}
 	counts.Matched++
 	for i, d := range decisions {
+		if a.cfg.Skip != nil && a.cfg.Skip(d.Action) {
+			counts.Skipped++
+			continue
+		}
 		d.Key = fmt.Sprintf("%s%d", key, i+1)
+		if a.cfg.Meant {
+			d.Key = keyOfMeant(decisions, i)
+		}
 		d.Rationale += why
 		d = a.usable(d)
 		refusal, err := a.refusal(ctx, msg, &d)
@@ -272,6 +287,57 @@ func (a *applier) plan(ctx context.Context, msg *postroom.Message, counts *Appli
 		plan = append(plan, planned{d, a.recording(ctx, msg, d, refusal), refusal})
 	}
 	return plan, nil
+}
+
+// undecided leaves out the decisions of rules that have decided about the message before, at their version, where each
+// decides once.
+func (a *applier) undecided(ctx context.Context, msg *postroom.Message, decisions []postroom.Decision) (
+	open []postroom.Decision, err error) {
+	if a.cfg.Decided == nil || a.cfg.Aged == nil && !a.cfg.Meant {
+		return decisions, nil
+	}
+	done := map[string]bool{}
+	for _, d := range decisions {
+		decided, asked := done[d.RuleID]
+		if !asked {
+			if decided, err = a.cfg.Decided(ctx, msg, d.RuleID, d.RuleVersion); err != nil {
+				return nil, err
+			}
+			done[d.RuleID] = decided
+		}
+		if !decided {
+			open = append(open, d)
+		}
+	}
+	return open, nil
+}
+
+// meantKey begins the keys of decisions of rules that ask what a message means.
+const meantKey = "meant:"
+
+// keyOfMeant returns the key of a decision, which is numbered within its rule: what other rules decide, and when, does
+// not change it.
+func keyOfMeant(decisions []postroom.Decision, i int) string {
+	rule, number := decisions[i].RuleID, 0
+	for _, d := range decisions[:i+1] {
+		if d.RuleID == rule {
+			number++
+		}
+	}
+	return fmt.Sprintf("%s%s:%s:%d", meantKey, rule, decisions[i].RuleVersion, number)
+}
+
+// meant returns the decisions of rules that ask what a message means.
+func (s *Set) meant(decisions []postroom.Decision) (of []postroom.Decision) {
+	for i := range s.rules {
+		c := s.at(i)
+		for _, d := range decisions {
+			if c.meaning != 0 && d.RuleID == c.rule.ID {
+				of = append(of, d)
+			}
+		}
+	}
+	return of
 }
 
 // leftOut returns the count of the actions that are left out as this one is; nil if it is not.
@@ -322,6 +388,7 @@ func (a *applier) count(messages int, counts *Applied, plan []planned) {
 	a.done.AlreadySo += counts.AlreadySo
 	a.done.Waiting += counts.Waiting
 	a.done.LeftAlone += counts.LeftAlone
+	a.done.Skipped += counts.Skipped
 	for _, p := range plan {
 		if p.refusal != "" {
 			a.done.Refused++

@@ -209,6 +209,26 @@ func TestApplyLeavesAloneWhatPeopleHaveChanged(t *testing.T) {
 	})
 }
 
+// What is skipped is counted, and the rest of its rule is done under the keys that it has anyway.
+func TestApplySkipsKinds(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db queue.DB, s *rulestore.Store) {
+		rule := rules.NewRule("all", rulestest.FromDomain("a.example"), postroom.Delete, nil)
+		rule.Also = []rules.RuleAction{{Type: postroom.Star}}
+		storetest.Create(t, db, s, rule)
+		msg := mailFrom("a@a.example")
+		msg.ID = "m0"
+		l := newKeyedLedger()
+		done, err := rules.Apply(t.Context(), rules.ApplyConfig{Engine: newEngine(t, s), Messages: rulestest.Sequence(msg),
+			Ledger: l, Labels: &mailbox{}, Batch: "x",
+			Skip: func(kind postroom.ActionType) bool { return kind == postroom.Delete }})
+		require.NoError(t, err)
+		require.Equal(t, rules.Applied{Batch: "x", Messages: 1, Matched: 1, Actions: map[string]int{"star": 1},
+			Rules: map[string]int{"all": 1}, Skipped: 1}, done)
+		require.Len(t, l.decisions, 1)
+		require.Contains(t, l.decisions, "m0 apply:x:2")
+	})
+}
+
 func TestApplyNamesWhatIsMissing(t *testing.T) {
 	_, err := rules.Apply(t.Context(), rules.ApplyConfig{Batch: strings.Repeat("x", 65)})
 	for _, field := range []string{"Engine", "Messages", "Labels", "Ledger", "Batch"} {

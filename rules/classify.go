@@ -113,14 +113,29 @@ func (c *classifier) prepare(
 		}
 		records[i] = c.recording(ctx, msg, d, refusal)
 	}
+	beside, err := c.beside(ctx, msg, decisions)
+	if err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, tx queue.Tx) error {
 		for _, record := range records {
 			if _, err := record(ctx, tx); err != nil {
 				return err
 			}
 		}
-		return nil
+		if beside == nil {
+			return nil
+		}
+		return beside(ctx, tx)
 	}, nil
+}
+
+func (c *classifier) beside(ctx context.Context, msg *postroom.Message, decisions []postroom.Decision) (
+	record func(ctx context.Context, tx queue.Tx) error, err error) {
+	if c.cfg.Beside == nil {
+		return nil, nil
+	}
+	return c.cfg.Beside(ctx, msg, decisions)
 }
 
 // A recording records a decision in a transaction.

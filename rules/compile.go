@@ -37,7 +37,8 @@ func joinFaults(faults []*ConditionError) error {
 }
 
 // Match reports whether the message matches; ages are measured against now. It trusts Gmail's results on the
-// authentication of the message. Without the engine, no sender counts as seen before.
+// authentication of the message. Without the engine, no other mail
+// is known: no sender counts as seen before.
 func (p *Program) Match(msg *postroom.Message, now time.Time) bool {
 	v := &view{}
 	v.reset(p.code, msg, now, &Facts{Server: GmailServer})
@@ -133,8 +134,8 @@ func (c *Condition) eachValue(check func(path, value string) *ConditionError) *C
 
 // A compiler compiles rules.
 type compiler struct {
-	kinds        *postroom.Kinds
-	knowsSenders bool
+	kinds *postroom.Kinds
+	knows need // what rules may ask of other mail
 	// accountID is the account that all messages and rules are of; empty: of any. Then no rule is looked for by its
 	// account, and rules of two accounts that are equal otherwise have one shape.
 	accountID string
@@ -150,7 +151,7 @@ type shape struct {
 	conditions []Condition // of all rules that the shape was made of
 	isBroken   []bool      // and which of them it leaves out
 
-	asksSenders bool // a rule asks whether the sender has written before
+	needs       need // what the rules ask of other mail
 	readsBodies bool // a rule reads the texts of messages
 	searches    *sync.Pool
 }
@@ -160,6 +161,7 @@ type tests struct {
 	root      node
 	calendar  *calendar
 	mustProve bool // the sender must be verified
+	meaning   need // what must be known of the meaning
 }
 
 // newShape compiles rules that are in order and have no faults but those of their conditions.
@@ -171,14 +173,13 @@ func (c *compiler) newShape(rules []Rule) *shape {
 		r := &rules[i]
 		s.conditions[i] = r.Condition
 		root, faults := s.code.compileTree(r.Condition)
-		asks := len(faults) == 0 && root.any(s.code, func(l *predicate) bool { return l.history })
-		if s.isBroken[i] = len(faults) > 0 || asks && !c.knowsSenders; s.isBroken[i] {
+		if s.isBroken[i] = len(faults) > 0 || root.needs(s.code)&^c.knows != 0; s.isBroken[i] {
 			continue
 		}
-		s.asksSenders = s.asksSenders || asks
+		s.needs |= root.needs(s.code)
 		s.readsBodies = s.readsBodies || root.any(s.code, func(l *predicate) bool { return l.body })
 		calendar, _ := r.Schedule.compile() // its faults are those of the rule
-		s.tests = append(s.tests, tests{root, calendar, r.mustProve(s.code, &root)})
+		s.tests = append(s.tests, tests{root, calendar, r.mustProve(s.code, &root), root.needs(s.code) & needsMeaning})
 		keys = append(keys, c.keyOfRule(s.code, r, &root))
 	}
 	s.index = prefilter.New(keys, s.code.sourceKinds())
@@ -191,7 +192,15 @@ func (c *compiler) fault(r *Rule) error {
 	if err := r.Validate(c.kinds); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, ErrNoSenders)
+	k, lacks := newCode(), ErrNoSenders
+	root, _ := k.compileTree(r.Condition)
+	switch missing := root.needs(k) &^ c.knows; {
+	case missing&needsHistory != 0:
+		lacks = ErrNoHistory
+	case missing&needsMeaning != 0:
+		lacks = ErrNoMeanings
+	}
+	return fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, lacks)
 }
 
 // A shapeKey is equal for rules of one shape.

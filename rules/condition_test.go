@@ -230,8 +230,8 @@ func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
 		"condition.children[1].children: \"and\" and \"or\" need at least one child: \"or\" has none\n"+
 		"condition.children[2].type: unknown condition type: \"mood\"; "+
 		"the types are address, address_count, address_digits, address_order, attachment_name, attachment_type, authenticated, authentication, automatic, body, body_contains, body_regex, bounce, calendar, category, cc, date, date_count, "+
-		"has_attachment, header, header_count, header_digits, header_match, header_number, header_order, header_present, hidden_text, important, incomplete, is_reply, label_present, larger_than, list_id, newer_than, "+
-		"now, older_than, parts_disagree, received, recipient_count, sender_confusable, sender_domain, sender_email, sender_seen, sender_spoofed, smaller_than, starred, subject, subject_contains, subject_regex, time_of_day, to, unread, unsubscribe, weekday")
+		"has_action_items, has_attachment, has_event, header, header_count, header_digits, header_match, header_number, header_order, header_present, hidden_text, i_answered, important, incomplete, is_reply, label_present, larger_than, list_id, newer_than, "+
+		"now, older_than, parts_disagree, priority, received, recipient_count, sender_confusable, sender_domain, sender_email, sender_seen, sender_spoofed, sender_written_to, since_i_wrote, smaller_than, starred, subject, subject_contains, subject_regex, they_answered, thread_quiet, time_of_day, to, topic, unread, unsubscribe, weekday")
 }
 
 func TestConditionReadsLikeASentence(t *testing.T) {

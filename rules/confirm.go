@@ -52,7 +52,7 @@ func (e *Engine) decideAt(ctx context.Context, msg *postroom.Message, at time.Ti
 	if err != nil {
 		return nil, err
 	}
-	f, err := e.factsOf(ctx, set, msg)
+	f, err := e.factsOf(ctx, set, msg, at)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func (e *Engine) decideByOne(ctx context.Context, msg *postroom.Message, d *post
 		return nil, err
 	}
 	rule.Enabled = true
-	set := newSet([]Rule{*rule}, e.store.Kinds(), e.senders != nil)
-	f, err := e.factsOf(ctx, set, msg)
+	set := newSet([]Rule{*rule}, e.store.Kinds(), e.knows())
+	f, err := e.factsOf(ctx, set, msg, at)
 	if err != nil {
 		return nil, err
 	}

@@ -24,10 +24,12 @@ type DecideAgainPayload struct {
 	Rejected  *Rejection `json:"rejected,omitempty"` // nil: nothing was rejected
 }
 
-// A Rejection is a rejected action, and why a person has rejected it.
+// A Rejection names a rejected action; what it was, and why a person has rejected it, is read from the record, by
+// Rejected of [Config].
 type Rejection struct {
 	ActionID string `json:"action_id"`
-	postroom.Rejection
+
+	*postroom.Rejection // nil but in jobs of earlier versions, which hold it
 }
 
 // AgainKey begins the keys of decisions that were made by a [JobDecideAgain].
@@ -37,20 +39,19 @@ const AgainKey = "again:"
 var ErrDecidedAgain = errors.New("the model was asked again about this message already, and is not asked a third time")
 
 // NewDecideAgainJob makes the job that asks again about a message. After a rejection there is one for each action, for
-// ever, and none for an action that such a job has led to: that is [ErrDecidedAgain]. Without a rejection, there is one
-// at a time.
-func NewDecideAgainJob(accountID, messageID string, rejected *Rejection, decision postroom.Decision) (
-	queue.NewJob, error,
-) {
+// ever, and none for an action that such a job has led to: that is [ErrDecidedAgain]. Without a rejection, which an
+// empty id says, there is one at a time.
+func NewDecideAgainJob(accountID, messageID, rejectedID string, decision postroom.Decision) (queue.NewJob, error) {
+	p := DecideAgainPayload{AccountID: accountID, MessageID: messageID}
 	key := queue.WhileUnfinished(fmt.Sprintf("%s:%s:%s", JobDecideAgain, accountID, messageID))
-	if rejected != nil {
+	if rejectedID != "" {
 		if strings.HasPrefix(decision.Key, AgainKey) {
 			return queue.NewJob{}, ErrDecidedAgain
 		}
-		key = queue.Forever(fmt.Sprintf("%s:%s", JobDecideAgain, rejected.ActionID))
+		key = queue.Forever(fmt.Sprintf("%s:%s", JobDecideAgain, rejectedID))
+		p.Rejected = &Rejection{ActionID: rejectedID}
 	}
-	return JobDecideAgain.New(DecideAgainPayload{accountID, messageID, rejected},
-		&queue.Options{MaxAttempts: attempts.Unattended, Key: key}), nil
+	return JobDecideAgain.New(p, &queue.Options{MaxAttempts: attempts.Unattended, Key: key}), nil
 }
 
 // decideAgain asks the fallback again and records its decision. The action that a person has rejected is not taken
@@ -67,9 +68,12 @@ func (c *classifier) decideAgain(ctx context.Context, w *queue.Work[DecideAgainP
 		return fmt.Errorf("decide again: %w", err)
 	}
 	ctx = postroom.WithAsking(bodytext.With(ctx), w.Job.ID)
-	rejected := w.Payload.Rejected
+	rejected, err := c.rejected(ctx, w.Payload.Rejected)
+	if err != nil {
+		return err
+	}
 	if rejected != nil {
-		ctx = postroom.WithRejection(ctx, rejected.Rejection)
+		ctx = postroom.WithRejection(ctx, *rejected)
 	}
 	decision, err := c.askFallback(ctx, w, msg)
 	if err != nil {
@@ -80,7 +84,7 @@ func (c *classifier) decideAgain(ctx context.Context, w *queue.Work[DecideAgainP
 	if err != nil {
 		return fmt.Errorf("decide again about message %s: %w", msg.ID, err)
 	}
-	if rejected != nil && rejected.is(decision) {
+	if rejected != nil && isRejected(rejected, decision) {
 		decision = postroom.Decision{Action: postroom.None, Source: postroom.SourceModel, Model: decision.Model,
 			Key:       decision.Key,
 			Rationale: "The model was asked again, and gave what you had rejected; nothing is done: " + decision.Rationale}
@@ -97,8 +101,28 @@ func (c *classifier) decideAgain(ctx context.Context, w *queue.Work[DecideAgainP
 	return w.Complete(ctx, record)
 }
 
-// is reports whether a decision is the rejected action, with the same parameters.
-func (r *Rejection) is(d postroom.Decision) bool {
+// rejected returns what a person has rejected; nil if nothing was.
+func (c *classifier) rejected(ctx context.Context, r *Rejection) (*postroom.Rejection, error) {
+	switch {
+	case r == nil:
+		return nil, nil
+	case r.Rejection != nil:
+		return r.Rejection, nil
+	case c.cfg.Rejected == nil:
+		return nil, queue.Fatal(errors.New("decide again: Config.Rejected is not set"))
+	}
+	read, err := c.cfg.Rejected(ctx, r.ActionID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil, queue.Cancel(fmt.Errorf("decide again: action %s is no longer on record: %w", r.ActionID, err))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decide again: %w", err)
+	}
+	return &read, nil
+}
+
+// isRejected reports whether a decision is the rejected action, with the same parameters.
+func isRejected(r *postroom.Rejection, d postroom.Decision) bool {
 	text := func(p postroom.Parameters) string {
 		if len(p) == 0 {
 			return ""

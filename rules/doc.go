@@ -87,15 +87,29 @@
 //	authenticated                      the server that received it verified the domain of its sender (RFC 8601, 7489)
 //	authentication    part, value      that server's result of spf, dkim, dmarc or arc is value: pass, fail … or missing
 //	sender_seen                        the account has had mail from the sender before
+//	sender_written_to                  the owner had written to the sender before it came
 //	sender_spoofed                     the display name holds an address of another site
 //	sender_confusable value or none    the sender's site looks like value and is another (UTS 39); without value: scripts are mixed
 //	hidden_text       value or none    the body hides at least value characters from its reader; 1 without value
 //	parts_disagree                     plain text and HTML are different messages
 //	incomplete                         a part was not read, since the message is too large or too deep
+//	i_answered                         the owner has written in its thread after it
+//	they_answered                      another has written in its thread after the owner last did
+//	thread_quiet      value            the last message of its thread is longer ago than value: h, d, w or y, as in 7d
+//	since_i_wrote     value            the owner last wrote in its thread longer ago than value
+//	topic             value            the category that was found out for it is value, of the owner's categories
+//	priority          value            the importance that was found out for it is value, of the owner's levels
+//	has_action_items                   it asks its reader to do something, as was found out
+//	has_event                          it names an appointment, as was found out
 //	category          value            Gmail's tab is value: primary, social, promotions, updates or forums
 //	starred                            it has Gmail's star
 //	important                          Gmail has marked it so
 //	unread                             it has not been read
+//
+// What mail means is found out after it has come, by package llm/enrich. A rule with topic, priority, has_action_items
+// or has_event does not match before, also where that stands in a "not"; when it is known, the rules are asked again,
+// and what such rules decide is recorded ([ApplyConfig].Meant). A person is asked before one does something dangerous,
+// whatever its safe mode.
 //
 // Instead of value, a predicate may have values with a list, one of which must match; in a file also values_from with
 // the name of a file that has one value on each line. Instead of header beside other fields, it may have fields with
@@ -128,7 +142,8 @@
 // Enabled rules are tried by priority, low first; rules of one priority by their place in the file, then by age. The
 // scope restricts whose mail a rule sees (global, account, domain, sender, the last three with a scope_ref) and does
 // not outrank the priority. The schedule says when a rule applies: from and until as dates, times, weekdays, zone. A
-// period across midnight belongs to the day on which it begins; see [Schedule].
+// period across midnight belongs to the day on which it begins. Until label_only_until, a rule only gives its labels;
+// see [Schedule].
 //
 // The first rule that matches decides, unless it has stop: false, which lets the rules after it be tried as well;
 // "matching: all" at the top of a file makes that the default of its rules. A rule has one action, or several under

@@ -25,10 +25,12 @@ import (
 // The engine disables a stored rule that cannot be evaluated, with the reason, in a write transaction of its own.
 // Such a rule does not keep the others from deciding.
 type Engine struct {
-	store   Store
-	log     *slog.Logger
-	server  authres.Server
-	senders Senders
+	store    Store
+	log      *slog.Logger
+	server   authres.Server
+	senders  Senders
+	history  History
+	meanings Meanings
 
 	mu     sync.Mutex
 	sets   map[string]loaded // by account
@@ -57,6 +59,10 @@ type EngineConfig struct {
 	AuthServer authres.Server
 	// Senders knows who has written before. Default nil: a rule with sender_seen is broken.
 	Senders Senders
+	// History knows what was written in threads, and to whom. Default nil: a rule that asks for it is broken.
+	History History
+	// Meanings knows what messages mean. Default nil: a rule that asks for it is broken.
+	Meanings Meanings
 }
 
 // A Store keeps the rules that an [Engine] decides by, and must be safe for concurrent use. *rulestore.Store
@@ -107,11 +113,14 @@ func NewEngine(cfg EngineConfig) (*Engine, error) {
 		"a store of rules, such as a *rulestore.Store"); err != nil {
 		return nil, err
 	}
-	if err := fields.Optional("rules: EngineConfig.Senders", cfg.Senders); err != nil {
+	if err := errors.Join(fields.Optional("rules: EngineConfig.Senders", cfg.Senders),
+		fields.Optional("rules: EngineConfig.History", cfg.History),
+		fields.Optional("rules: EngineConfig.Meanings", cfg.Meanings)); err != nil {
 		return nil, err
 	}
 	e := &Engine{store: cfg.Store, log: cmp.Or(cfg.Logger, slog.Default()), server: cfg.AuthServer, senders: cfg.Senders,
-		sets: map[string]loaded{}, shapes: map[shapeKey]*shape{}, stored: map[string]bool{}}
+		history: cfg.History, meanings: cfg.Meanings, sets: map[string]loaded{},
+		shapes: map[shapeKey]*shape{}, stored: map[string]bool{}}
 	if e.server.ID == "" {
 		e.server = GmailServer
 	}
@@ -138,11 +147,12 @@ func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postro
 	if err != nil {
 		return nil, err
 	}
-	f, err := e.factsOf(ctx, set, msg)
+	now := time.Now()
+	f, err := e.factsOf(ctx, set, msg, now)
 	if err != nil {
 		return nil, err
 	}
-	return set.decide(msg, time.Now(), f), nil
+	return set.decide(msg, now, f), nil
 }
 
 // DecideUnstored is [Engine.DecideAll] for a message that is not stored yet. If a rule depends on other messages, which
@@ -153,7 +163,7 @@ func (e *Engine) DecideUnstored(ctx context.Context, msg *postroom.Message) (dec
 		return nil, false, err
 	}
 	set, err := e.current(ctx, msg.AccountID)
-	if err != nil || set.asksSenders {
+	if err != nil || set.needs&^needsMeaning != 0 { // of new mail no meaning is known
 		return nil, false, err
 	}
 	return set.decide(msg, time.Now(), e.facts(ctx)), true, nil
@@ -182,17 +192,24 @@ func (e *Engine) facts(ctx context.Context) *Facts {
 }
 
 // factsOf returns the facts that the rules of the set need besides the message.
-func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message) (*Facts, error) {
+func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message, now time.Time) (*Facts, error) {
 	f := e.facts(ctx)
-	if !set.asksSenders {
-		return f, nil
-	}
 	var err error
-	if f.SenderSeen, err = e.senders.SenderSeen(ctx, msg); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSenders, err)
+	if set.AsksSenders() {
+		if f.SenderSeen, err = e.senders.SenderSeen(ctx, msg); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrSenders, err)
+		}
 	}
-	return f, nil
+	if set.needs&needsMeaning != 0 {
+		if f.Meaning, err = e.meanings.Meaning(ctx, msg); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMeaning, err)
+		}
+	}
+	f.Past, err = set.PastOf(ctx, e.history, msg, now)
+	return f, err
 }
+
+func (e *Engine) knows() need { return known(e.senders, e.history, e.meanings) }
 
 // current returns the set of the stored rules that may be about mail of the account.
 //
@@ -242,7 +259,7 @@ func (e *Engine) compile(ctx context.Context, accountID string) (set *Set, key s
 		return nil, key, err
 	}
 	rules = slices.DeleteFunc(rules, func(r Rule) bool { return !r.isOf(accountID) })
-	c := compiler{kinds: e.store.Kinds(), knowsSenders: e.senders != nil, accountID: accountID}
+	c := compiler{kinds: e.store.Kinds(), knows: e.knows(), accountID: accountID}
 	set = c.set(rules, func(rules []Rule) *shape {
 		var ok bool
 		if key, ok = c.keyOf(rules); ok && e.shapes[key] != nil {
@@ -257,7 +274,7 @@ func (e *Engine) compile(ctx context.Context, accountID string) (set *Set, key s
 // fail the decision: the rule is out of the set already, and the next load tries again.
 func (e *Engine) disable(ctx context.Context, b Broken) {
 	err := e.store.DisableBroken(ctx, b.Rule.ID, func(r *Rule) error {
-		return cmp.Or(r.Validate(e.store.Kinds()), needsSenders(b.Err))
+		return cmp.Or(r.Validate(e.store.Kinds()), lacking(b.Err))
 	})
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
@@ -269,9 +286,9 @@ func (e *Engine) disable(ctx context.Context, b Broken) {
 	}
 }
 
-// needsSenders returns the error if it is one that the rule itself does not show.
-func needsSenders(err error) error {
-	if errors.Is(err, ErrNoSenders) {
+// lacking returns the error if it is one that the rule itself does not show.
+func lacking(err error) error {
+	if errors.Is(err, ErrNoSenders) || errors.Is(err, ErrNoHistory) || errors.Is(err, ErrNoMeanings) {
 		return err
 	}
 	return nil

@@ -63,12 +63,12 @@ func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanati
 	if err != nil {
 		return nil, err
 	}
-	set := newSet(all, e.store.Kinds(), e.senders != nil)
-	f, unsure := e.factsOf(ctx, set, msg)
+	set, now := newSet(all, e.store.Kinds(), e.knows()), time.Now()
+	f, unsure := e.factsOf(ctx, set, msg, now)
 	if unsure != nil {
 		f = e.facts(ctx)
 	}
-	explanation := set.ExplainWith(msg, time.Now(), f)
+	explanation := set.ExplainWith(msg, now, f)
 	explanation.Unsure = unsure
 	for _, r := range all {
 		if !r.Enabled {
@@ -117,6 +117,8 @@ func (c compiled) explain(v *view) RuleExplanation {
 	case !c.calendar.includes(v.now):
 		x.Outcome, x.Reason = OutOfTime, "its schedule is off at "+
 			v.now.In(c.calendar.zone).Format("2006-01-02 15:04 Mon -0700")
+	case v.facts.Meaning.unknown(c.meaning) != 0:
+		x.Outcome, x.Reason = NoMatch, "what the message means is not known yet, or not surely"
 	case !c.root.match(v):
 		x.Outcome, x.Failed = NoMatch, c.root.failures(v, &c.rule.Condition, "", false)
 		x.Reason = joinFailures(x.Failed)

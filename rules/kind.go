@@ -54,6 +54,7 @@ const (
 	Authenticated    Kind = "authenticated"
 	AuthResult       Kind = "authentication"
 	SenderSeen       Kind = "sender_seen"
+	SenderWrittenTo  Kind = "sender_written_to"
 	SenderSpoofed    Kind = "sender_spoofed"
 	SenderConfusable Kind = "sender_confusable"
 	HasHiddenText    Kind = "hidden_text"
@@ -66,6 +67,16 @@ const (
 	Now        Kind = "now"
 	TimeOfDay  Kind = "time_of_day"
 	Weekday    Kind = "weekday"
+
+	IAnswered    Kind = "i_answered"
+	TheyAnswered Kind = "they_answered"
+	ThreadQuiet  Kind = "thread_quiet"
+	SinceIWrote  Kind = "since_i_wrote"
+
+	Topic          Kind = "topic"
+	Priority       Kind = "priority"
+	HasActionItems Kind = "has_action_items"
+	HasEvent       Kind = "has_event"
 
 	Category  Kind = "category"
 	Starred   Kind = "starred"
@@ -133,6 +144,7 @@ var kinds = map[Kind]kind{
 	Authenticated:    {nil, nil, compileFact((*view).isAuthenticated)},
 	AuthResult:       {[]string{"part", "values"}, nil, compileAuthResult},
 	SenderSeen:       {nil, nil, compileSenderSeen},
+	SenderWrittenTo:  {nil, nil, compileSenderWrittenTo},
 	SenderSpoofed:    {nil, nil, compileFact((*view).isSpoofed)},
 	SenderConfusable: {nil, anyValue, compileConfusable},
 	HasHiddenText:    {nil, justValue, compileHiddenText},
@@ -145,6 +157,16 @@ var kinds = map[Kind]kind{
 	Now:        {datePart, dateOptions, compileNow},
 	TimeOfDay:  {anyValue, []string{"zone"}, compileTimeOfDay},
 	Weekday:    {anyValue, []string{"zone"}, compileWeekday},
+
+	IAnswered:    {nil, nil, compileIAnswered},
+	TheyAnswered: {nil, nil, compileTheyAnswered},
+	ThreadQuiet:  {justValue, nil, compileThreadQuiet},
+	SinceIWrote:  {justValue, nil, compileSinceIWrote},
+
+	Topic:          {anyValue, nil, compileTopic},
+	Priority:       {anyValue, nil, compilePriority},
+	HasActionItems: {nil, nil, compileHasActionItems},
+	HasEvent:       {nil, nil, compileHasEvent},
 
 	Category:  {anyValue, nil, compileCategory},
 	Starred:   {nil, nil, compileSystemLabel(postroom.LabelStarred)},
@@ -161,4 +183,75 @@ func kindNames() []string {
 		names = append(names, string(k))
 	}
 	return names
+}
+
+// Means says in a few words when a predicate of the type matches; empty for an unknown type. Its fields go by the
+// names that files have for them.
+func (k Kind) Means() string { return kindSummaries[k] }
+
+// kindSummaries say when a predicate of each type matches, as the table in the package documentation does.
+var kindSummaries = map[Kind]string{
+	SenderEmail:      "the From address is value, or is in the domain of *@domain",
+	SenderDomain:     "the From address's domain is value",
+	To:               "any To or Cc address is value, or is in the domain of *@domain",
+	Cc:               "any To or Cc address is value, or is in the domain of *@domain",
+	SubjectContains:  "the subject holds value",
+	SubjectRegex:     "the regular expression value matches in the subject",
+	BodyContains:     "the body's text holds value",
+	BodyRegex:        "the regular expression value matches in the body's text",
+	HeaderPresent:    "there is such a header field, empty or not",
+	HeaderMatch:      "the regular expression pattern matches in any such header field",
+	LabelPresent:     "the message has the label with the id value",
+	HasAttachment:    "a file is attached; pictures of the body, signatures, reports and calendars do not count",
+	LargerThan:       "the raw message has more bytes than value: B, KB, MB or GB, as in 1MB",
+	SmallerThan:      "the raw message has fewer bytes than value",
+	OlderThan:        "it was received longer ago than value: h, d, w or y, as in 7d",
+	NewerThan:        "it was received less long ago than value",
+	Address:          "a part of an address in one of the fields is value",
+	AddressOrder:     "the text of a part of an address, by the order of characters",
+	AddressDigits:    "the digits that a part of an address begins with, as header_digits",
+	AddressCount:     "the number of addresses in the fields",
+	RecipientCount:   "the number of addresses in To, Cc and Bcc",
+	Subject:          "the subject is value",
+	Body:             "the body's text holds value; match may also be wildcard or regex",
+	Header:           "a header field is value; index takes one of several, from 1, or from -1 for the last",
+	HeaderOrder:      "the text of a header field, by the order of characters",
+	HeaderNumber:     "the number that a header field begins with",
+	HeaderDigits:     "the digits that a header field begins with; none is more than any number (RFC 4790)",
+	HeaderCount:      "the number of header fields of the name",
+	ListID:           "the mailing list's id (RFC 2919) is value",
+	IsReply:          "it answers another message",
+	AttachmentName:   "the name of an attached file is value; wildcard is the default, as in *.pdf",
+	AttachmentType:   "the media type of an attached part is value; wildcard is the default, as in image/*",
+	IsCalendar:       "it carries an invitation or an answer to one",
+	IsBounce:         "it reports that another message was not delivered (RFC 3464)",
+	IsAutomatic:      "no person wrote it: auto_reply, auto_generated, bulk and others (RFC 3834)",
+	HasUnsubscribe:   "one can leave its list: one_click, web, mail",
+	Authenticated:    "the server that received it verified the domain of its sender (RFC 8601, 7489)",
+	AuthResult:       "that server's result of spf, dkim, dmarc or arc is value: pass, fail … or missing",
+	SenderSeen:       "the account has had mail from the sender before",
+	SenderWrittenTo:  "the owner had written to the sender before it came",
+	IAnswered:        "the owner has written in its thread after it",
+	TheyAnswered:     "another has written in its thread after the owner last did",
+	ThreadQuiet:      "the last message of its thread is longer ago than value: h, d, w or y, as in 7d",
+	SinceIWrote:      "the owner last wrote in its thread longer ago than value",
+	SenderSpoofed:    "the display name holds an address of another site",
+	SenderConfusable: "the sender's site looks like value and is another (UTS 39); without value: scripts are mixed",
+	HasHiddenText:    "the body hides at least value characters from its reader; 1 without value",
+	PartsDisagree:    "plain text and HTML are different messages",
+	IsIncomplete:     "a part was not read, since the message is too large or too deep",
+	DateOf:           "a part of the date in header, which is Date unless it is named (RFC 5260)",
+	DateCount:        "the number of header fields with a date, of the name in header or Date",
+	ReceivedAt:       "a part of the time at which the provider received the message",
+	Now:              "a part of the present time",
+	TimeOfDay:        "it was received at this time of a day, as in 22:00-06:00",
+	Weekday:          "it was received on this day: mon, tue, wed, thu, fri, sat or sun",
+	Topic:            "the category that was found out for it is value, of the owner's categories",
+	Priority:         "the importance that was found out for it is value, of the owner's levels",
+	HasActionItems:   "it asks its reader to do something, as was found out",
+	HasEvent:         "it names an appointment, as was found out",
+	Category:         "Gmail's tab is value: primary, social, promotions, updates or forums",
+	Starred:          "it has Gmail's star",
+	Important:        "Gmail has marked it so",
+	Unread:           "it has not been read",
 }

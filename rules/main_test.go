@@ -3,7 +3,10 @@ package rules_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules/rulestore"
+	"github.com/postroom-go/postroom/safety"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { dbtest.Main(m, queue.Migrate, rulestore.Migrate, safety.Migrate) }

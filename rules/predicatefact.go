@@ -21,6 +21,8 @@ var GmailServer = authres.Server{ID: "mx.google.com", Below: true}
 type Facts struct {
 	Server     authres.Server
 	SenderSeen bool
+	Past       Past
+	Meaning    Meaning
 
 	bodies *bodytext.Reader // of the context of the decision
 }
@@ -154,7 +156,7 @@ func compileAuthResult(_ *code, c *Condition) (predicate, *ConditionError) {
 }
 
 func compileSenderSeen(*code, *Condition) (predicate, *ConditionError) {
-	return predicate{test: func(v *view) bool { return v.facts.SenderSeen }, sender: true, history: true}, nil
+	return predicate{test: func(v *view) bool { return v.facts.SenderSeen }, sender: true, needs: needsSenders}, nil
 }
 
 // compileHiddenText counts the characters that the message hides, blanks aside.

@@ -234,6 +234,9 @@ func TestEveryPredicateIsTested(t *testing.T) {
 		case rules.To, rules.Cc, rules.SubjectContains, rules.SubjectRegex, rules.BodyContains, rules.BodyRegex,
 			rules.HeaderMatch,
 			rules.HeaderPresent, rules.HasAttachment, rules.LargerThan, rules.SmallerThan, rules.OlderThan, rules.NewerThan:
+		case rules.IAnswered, rules.TheyAnswered, rules.SenderWrittenTo, rules.ThreadQuiet, rules.SinceIWrote:
+			// these are in TestPredicatesAboutOtherMail
+		case rules.Topic, rules.Priority, rules.HasActionItems, rules.HasEvent: // in TestPredicatesAboutTheMeaning
 		default: // these are in TestPredicates
 			require.True(t, tested[kind], kind)
 		}

@@ -34,6 +34,16 @@ type Config struct {
 	// Default nil: no call.
 	OnFallback func(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) error
 
+	// Beside returns what is recorded about a new message besides what rules or Fallback have decided, in the same
+	// transaction, such as an answer while the owner is away; nil if nothing is. It is called before the transaction, with
+	// what was decided. Default nil: nothing is.
+	Beside func(ctx context.Context, msg *postroom.Message, decided []postroom.Decision) (
+		record func(ctx context.Context, tx queue.Tx) error, err error)
+
+	// Rejected returns an action that a person has rejected, and why, for a [JobDecideAgain]: jobs hold no text. Required
+	// for such jobs after a rejection. [postroom.ErrNotFound] cancels the job. Default nil.
+	Rejected func(ctx context.Context, actionID string) (postroom.Rejection, error)
+
 	// Kinds are the actions that decisions may have. A decision with another, or with parameters that do not fit, is
 	// recorded as none, with a request for approval. Default nil: those that package gmail carries out.
 	Kinds *postroom.Kinds

@@ -178,7 +178,7 @@ func (r *Rule) Faults(kinds *postroom.Kinds) []Fault {
 		add("authentication", fmt.Sprintf("unknown authentication %q", string(a)), suggest.Instead(string(a), known, "write"))
 	}
 	_, scheduleFaults := r.Schedule.compile()
-	found = append(found, scheduleFaults...)
+	found = append(append(found, scheduleFaults...), r.labelOnlyFaults()...)
 	return append(found, r.scopeFaults()...)
 }
 
@@ -217,6 +217,9 @@ func (r *Rule) Actions() []RuleAction {
 }
 
 func unknownAction(kinds *postroom.Kinds, t postroom.ActionType) string {
+	if needs := kinds.Needs(t); needs != "" {
+		return fmt.Sprintf("action %s is not carried out here: %s", t, needs)
+	}
 	if kinds.Knows(t) {
 		return fmt.Sprintf("action %s is not carried out here", t)
 	}

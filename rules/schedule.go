@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dayspan"
 	"github.com/postroom-go/postroom/internal/suggest"
 )
@@ -23,6 +24,10 @@ type Schedule struct {
 	Times []string `json:"times,omitempty"`
 	// Weekdays are mon, tue, wed, thu, fri, sat and sun. Nil means all.
 	Weekdays []string `json:"weekdays,omitempty"`
+	// LabelOnlyUntil is the last day, as 2026-01-31, on which the rule only gives its labels: apply_label is done as
+	// always, move only labels, and its other actions are left out. So one sees what a new rule finds before it moves
+	// anything. Empty means that the rule does all of its actions from the start.
+	LabelOnlyUntil string `json:"label_only_until,omitempty"`
 	// Zone is the time zone of all of these: a name such as Europe/Berlin or an offset such as +0100. Empty means UTC.
 	Zone string `json:"zone,omitempty"`
 }
@@ -31,6 +36,7 @@ type Schedule struct {
 type calendar struct {
 	zone        *time.Location
 	from, until time.Time // noon UTC of the first day and of the last one; zero without
+	labelOnly   time.Time // that of the last day on which the rule only labels
 	times       []timeSpan
 	weekdays    []time.Weekday
 }
@@ -54,7 +60,7 @@ func (s *Schedule) compile() (*calendar, []Fault) {
 	for _, d := range []struct {
 		text string
 		into *time.Time
-	}{{s.From, &c.from}, {s.Until, &c.until}} {
+	}{{s.From, &c.from}, {s.Until, &c.until}, {s.LabelOnlyUntil, &c.labelOnly}} {
 		if d.text != "" {
 			first, err := time.Parse(time.DateOnly, d.text)
 			add(dateFault(d.text, err), dateHint)
@@ -113,4 +119,42 @@ func (c *calendar) includes(now time.Time) bool {
 func (c *calendar) allows(day time.Time) bool {
 	return (c.from.IsZero() || !day.Before(c.from)) && (c.until.IsZero() || !day.After(c.until)) &&
 		(len(c.weekdays) == 0 || slices.Contains(c.weekdays, day.Weekday()))
+}
+
+// LabelOnlyEnds returns when the rule begins to do all of its actions, if it begins with its labels only; zero
+// otherwise. See [Schedule].
+func (r *Rule) LabelOnlyEnds() time.Time {
+	c, _ := r.Schedule.compile()
+	if c.labelOnly.IsZero() {
+		return time.Time{}
+	}
+	year, month, day := c.labelOnly.Date()
+	return time.Date(year, month, day+1, 0, 0, 0, 0, c.zone)
+}
+
+// labelActions are those of the rule while it only labels.
+func (r *Rule) labelActions() (list []RuleAction) {
+	for _, a := range r.Actions() {
+		if label, ok := a.Parameters[postroom.ParamLabel]; ok && (a.Type == postroom.ApplyLabel || a.Type == postroom.Move) {
+			list = append(list, RuleAction{postroom.ApplyLabel, postroom.Parameters{postroom.ParamLabel: label}})
+		}
+	}
+	return list
+}
+
+// Permits returns all that the rule may do: its actions and, if it begins with its labels only, those of that time.
+func (r *Rule) Permits() []RuleAction {
+	if r.Schedule.LabelOnlyUntil == "" {
+		return r.Actions()
+	}
+	return append(r.Actions(), r.labelActions()...)
+}
+
+// labelOnlyFaults are those of a rule that cannot begin with its labels only.
+func (r *Rule) labelOnlyFaults() []Fault {
+	if r.Schedule.LabelOnlyUntil == "" || len(r.labelActions()) > 0 {
+		return nil
+	}
+	return []Fault{{"schedule", "the rule has no label that it could begin with",
+		"leave label_only_until out, or let the rule move or apply_label"}}
 }

@@ -18,6 +18,8 @@ func ScheduleSchema() map[string]any {
 		"times":    jsonschema.List(jsonschema.Schema{"type": "string", "pattern": timeSpanForm.String(), "description": "a part of a day, as 22:00-06:00, which belongs to the day on which it begins"}),
 		"weekdays": jsonschema.List(jsonschema.Schema{"enum": weekdayNames, "description": "a day; of times that go over midnight, the one on which they begin"}),
 		"zone":     jsonschema.Text("a name such as Europe/Berlin or an offset such as +0100; UTC if left out"),
+		"label_only_until": jsonschema.Schema{"type": "string", "pattern": day,
+			"description": "the last day on which the rule only labels and leaves its other actions out, as 2026-01-31"},
 	})
 }
 
@@ -31,7 +33,7 @@ func ConditionSchema() map[string]any {
 	properties := map[string]any{
 		"op":       jsonschema.Enum(And, Or, Not),
 		"children": jsonschema.Schema{"type": "array", "minItems": 1, "items": jsonschema.Ref("condition")},
-		"type":     jsonschema.OneOf(kindNames(), func(name string) string { return kindSummaries[Kind(name)] }),
+		"type":     jsonschema.OneOf(kindNames(), func(name string) string { return Kind(name).Means() }),
 	}
 	for key, field := range predicateFields {
 		properties[key] = field
@@ -133,6 +135,8 @@ var predicateChoices = map[Kind]map[string]jsonschema.Schema{
 	LargerThan:     {"value": quantitySchema(SizeHint, slices.Sorted(maps.Keys(sizeUnits)))},
 	SmallerThan:    {"value": quantitySchema(SizeHint, slices.Sorted(maps.Keys(sizeUnits)))},
 	OlderThan:      {"value": quantitySchema(ageHint, slices.Sorted(maps.Keys(ageUnits)))},
+	ThreadQuiet:    {"value": quantitySchema(ageHint, slices.Sorted(maps.Keys(ageUnits)))},
+	SinceIWrote:    {"value": quantitySchema(ageHint, slices.Sorted(maps.Keys(ageUnits)))},
 	NewerThan:      {"value": quantitySchema(ageHint, slices.Sorted(maps.Keys(ageUnits)))},
 }
 

@@ -17,6 +17,7 @@ import (
 type Set struct {
 	*shape
 
+	kinds    *postroom.Kinds
 	rules    []Rule
 	versions []atomic.Pointer[string] // of the rules, once they were asked for
 	broken   []Broken
@@ -42,17 +43,18 @@ var ErrNoSenders = errors.New("the condition sender_seen needs a record of sende
 
 // NewSet compiles the enabled rules, which may be in any order. [Set.Broken] returns those that cannot be evaluated,
 // and those whose action is none of the kinds; nil means the kinds that package gmail carries out. Rules with
-// sender_seen are broken: only an [Engine] and a backtest know earlier senders.
-func NewSet(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, false) }
+// sender_seen, or another condition about other mail or the meaning of mail, are broken: only an
+// [Engine] and a backtest know that.
+func NewSet(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, 0) }
 
-func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
-	c := compiler{kinds: kinds, knowsSenders: knowsSenders}
+func newSet(rules []Rule, kinds *postroom.Kinds, knows need) *Set {
+	c := compiler{kinds: kinds, knows: knows}
 	return c.set(rules, c.newShape)
 }
 
 // set makes a set of the enabled rules. The shape of those that have no fault of their own is what shapeOf returns.
 func (c *compiler) set(list []Rule, shapeOf func([]Rule) *shape) *Set {
-	s := &Set{}
+	s := &Set{kinds: c.kinds}
 	for _, rule := range list {
 		if rule.Enabled {
 			rule.Normalize()
@@ -138,7 +140,10 @@ func (s *Set) Rules() []Rule {
 }
 
 // AsksSenders reports whether a rule asks whether the sender has written before; see [Facts].
-func (s *Set) AsksSenders() bool { return s.asksSenders }
+func (s *Set) AsksSenders() bool { return s.needs&needsSenders != 0 }
+
+// AsksMeaning reports whether a rule asks what a message means; see [Facts].
+func (s *Set) AsksMeaning() bool { return s.needs&needsMeaning != 0 }
 
 // ReadsBodies reports whether a rule reads the texts of messages. Without them the rules of another set match the same.
 func (s *Set) ReadsBodies() bool { return s.readsBodies }
@@ -194,7 +199,8 @@ func (s *Set) each(msg *postroom.Message, now time.Time, f *Facts, yield func(c 
 }
 
 func (c compiled) matches(v *view) bool {
-	return c.rule.sees(v) && c.calendar.includes(v.now) && c.root.match(v) && (!c.mustProve || v.isAuthenticated())
+	return c.rule.sees(v) && c.calendar.includes(v.now) && v.facts.Meaning.unknown(c.meaning) == 0 &&
+		c.root.match(v) && (!c.mustProve || v.isAuthenticated())
 }
 
 // sees reports whether the message is in the scope of the rule.
@@ -222,6 +228,25 @@ func (r *Rule) RequiresAuthentication() bool {
 	return len(faults) > 0 || r.mustProve(k, &root)
 }
 
-// NewSetWithSenders is [NewSet] for a caller that gives [Facts] with each message: rules with sender_seen are not
-// broken.
-func NewSetWithSenders(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, true) }
+// NewSetWithFacts is [NewSet] for a caller that gives [Facts] with each message: rules about other mail are not broken.
+func NewSetWithFacts(rules []Rule, kinds *postroom.Kinds) *Set {
+	return newSet(rules, kinds, needsSenders|needsHistory|needsMeaning)
+}
+
+// NewSetWith is NewSetWithFacts for a caller that has only some of the facts; nil stands for what is not known.
+func NewSetWith(rules []Rule, kinds *postroom.Kinds, senders Senders, history History) *Set {
+	return newSet(rules, kinds, known(senders, history, nil))
+}
+
+func known(senders Senders, history History, meanings Meanings) (n need) {
+	if senders != nil {
+		n |= needsSenders
+	}
+	if history != nil {
+		n |= needsHistory
+	}
+	if meanings != nil {
+		n |= needsMeaning
+	}
+	return n
+}

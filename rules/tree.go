@@ -10,7 +10,7 @@ type predicate struct {
 	test    predicateTest
 	key     prefilter.Key // until the index has been made
 	sender  bool          // it tests the sender
-	history bool          // it needs to know the senders of earlier mail
+	needs   need          // what it must know of other mail
 	body    bool          // it reads the texts of the message
 	explain func(v *view) string
 }

@@ -27,11 +27,17 @@ type Payload struct {
 	ThreadID  string `json:"thread_id"`
 	MessageID string `json:"message_id"`
 	Profile   string `json:"profile"`
+	ActionID  string `json:"action_id,omitempty"` // the action that began it; empty if a person did
 }
 
 // NewJob makes the job that runs a profile about a message. Its key allows one such job, for ever.
 func NewJob(msg *postroom.Message, profile string) queue.NewJob {
-	return JobProcess.New(Payload{msg.AccountID, msg.ThreadID, msg.ID, profile}, &queue.Options{
+	return NewSpawnedJob(msg, profile, "")
+}
+
+// NewSpawnedJob is NewJob for a run that an action has begun: [Config].Spawned is told of what it decides.
+func NewSpawnedJob(msg *postroom.Message, profile, actionID string) queue.NewJob {
+	return JobProcess.New(Payload{msg.AccountID, msg.ThreadID, msg.ID, profile, actionID}, &queue.Options{
 		MaxAttempts: attempts.Unattended, UserID: msg.AccountID,
 		Key: queue.Forever(fmt.Sprintf("%s:%s:%s:%s", JobProcess, msg.AccountID, msg.ID, profile)),
 	})
@@ -50,6 +56,9 @@ type Config struct {
 	DB queue.DB
 	// Ledger records the outcomes. Required.
 	Ledger Ledger
+	// Spawned is called with the action that a run has decided on and the id of the one that began the run, in the
+	// transaction that records it; an error rolls that back. Default nil: no call.
+	Spawned func(ctx context.Context, tx queue.Tx, cause string, a postroom.Action) error
 	// Kinds are the actions that are carried out; a profile with an outcome that has no kind is refused. Default nil:
 	// those that package gmail carries out.
 	Kinds *postroom.Kinds
@@ -71,6 +80,20 @@ type Config struct {
 	Folder func(accountID string) string
 	// Tools are the host's. Default none.
 	Tools []Tool
+	// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox; *safety.Ledger has such a method.
+	// Jobs wait then. Default nil: they never wait.
+	Held func(ctx context.Context) error
+	// Refused is told, in the transaction that records it, of a run that is refused: a limit is reached, or its profile is
+	// paused. Default nil.
+	Refused func(ctx context.Context, tx queue.Tx, r Run) error
+	// Paused is told, in the transaction that pauses it, of a profile and the reason. Default nil.
+	Paused func(ctx context.Context, tx queue.Tx, profile, reason string) error
+	// Material returns what an invocation tells of, as text: strangers may have written all of it. Default nil: there are
+	// no schedules, and no [JobInvocation] is handled.
+	Material func(ctx context.Context, inv Invocation) (string, error)
+	// Told is told, in the transaction that completes it, of a run of a [JobInvocation] that has ended: its Output is for
+	// the owner, and has words of strangers, also their links; it is empty if a bound has ended the run. Default nil.
+	Told func(ctx context.Context, tx queue.Tx, r Run) error
 	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
 	AuthServer authres.Server
 }
@@ -165,12 +188,15 @@ func (a *Agent) addProfile(p Profile) error {
 	return errors.Join(faults...)
 }
 
-// Register registers the handler of [JobProcess].
+// Register registers the handler of [JobProcess], and that of [JobInvocation] if there is a [Config].Material.
 func Register(d *queue.Dispatcher, a *Agent) error {
 	if err := fields.Required("llm/agent: Register: the agent", a, "what New returns"); err != nil {
 		return err
 	}
 	queue.Handle(d, JobProcess, a.handle)
+	if a.cfg.Material != nil {
+		queue.Handle(d, JobInvocation, a.invoke)
+	}
 	return nil
 }
 
@@ -178,12 +204,27 @@ func Register(d *queue.Dispatcher, a *Agent) error {
 func (a *Agent) handle(ctx context.Context, w *queue.Work[Payload]) error {
 	err := a.process(bodytext.With(ctx), w)
 	if err != nil && w.Ends(err) {
-		return errors.Join(err, a.failed(ctx, w, err))
+		return errors.Join(err, a.failed(ctx, w.Attempt, err))
+	}
+	return err
+}
+
+// held gives a job back while nothing may be changed in a mailbox.
+func (a *Agent) held(ctx context.Context, w *queue.Attempt) error {
+	if a.cfg.Held == nil {
+		return nil
+	}
+	err := a.cfg.Held(ctx)
+	if errors.Is(err, postroom.ErrHeld) {
+		return queue.Defer(err, attempts.Held(w.Job.Interruptions, time.Time{}, time.Time{}))
 	}
 	return err
 }
 
 func (a *Agent) process(ctx context.Context, w *queue.Work[Payload]) error {
+	if err := a.held(ctx, w.Attempt); err != nil {
+		return err
+	}
 	profile := a.profiles[w.Payload.Profile]
 	if profile == nil {
 		return queue.Fatal(fmt.Errorf("llm/agent: there is no profile %q; add it, or take it out of the rule, and retry the job",
@@ -199,7 +240,7 @@ func (a *Agent) process(ctx context.Context, w *queue.Work[Payload]) error {
 	if err != nil || begun.Refused {
 		return err
 	}
-	r, err := a.prepare(ctx, &durable{a, w}, profile, a.cfg.Clients[profile.Model], msg, begun.RunID)
+	r, err := a.prepare(ctx, &durable{a, w.Attempt}, profile, a.cfg.Clients[profile.Model], msg, begun.RunID)
 	if err != nil {
 		return err
 	}
@@ -210,6 +251,9 @@ func (a *Agent) process(ctx context.Context, w *queue.Work[Payload]) error {
 	record := a.cfg.Ledger.Record(ctx, msg, end.decision)
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		action, err := record(ctx, tx)
+		if err == nil && a.cfg.Spawned != nil && w.Payload.ActionID != "" {
+			err = a.cfg.Spawned(ctx, tx, w.Payload.ActionID, action)
+		}
 		if err != nil {
 			return err
 		}
@@ -279,7 +323,7 @@ func (a *Agent) read(ctx context.Context, msg *postroom.Message, thread []*postr
 // durable is the journal of a job.
 type durable struct {
 	agent *Agent
-	work  *queue.Work[Payload]
+	work  *queue.Attempt
 }
 
 func (d *durable) prepare(ctx context.Context, fn func(ctx context.Context) (prepared, error)) (prepared, error) {

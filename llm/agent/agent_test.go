@@ -81,6 +81,27 @@ func TestTheJobIsThatOfTheSeed(t *testing.T) {
 	require.JSONEq(t, `{"user_id":"account-1","thread_id":"t1","message_id":"m","profile":"support"}`, string(job.Payload))
 }
 
+// What a run decides on is told as what came of the action that began it.
+func TestWhatAnActionBeganIsTold(t *testing.T) {
+	client := llmtest.NewScripted(t, reads("question"), ends(agent.OutcomeNone), reads("question"),
+		ends(agent.OutcomeNone))
+	var spawned []string
+	w := newWorld(t, queuetest.New(t), client, func(c *agent.Config) {
+		c.Spawned = func(_ context.Context, _ queue.Tx, cause string, a postroom.Action) error {
+			spawned = append(spawned, cause, string(a.Type))
+			return nil
+		}
+	})
+	m := w.deliver(mail("m", "t1", ada, "How many?"))
+	_, err := w.q.Enqueue(t.Context(), agent.NewSpawnedJob(m, "support", "action-1"))
+	require.NoError(t, err)
+	queuetest.Work(t, w.q, w.register)
+	require.Equal(t, []string{"action-1", "none"}, spawned)
+	w.enqueue(w.deliver(mail("other", "t2", ada, "How many?")))
+	queuetest.Work(t, w.q, w.register)
+	require.Len(t, spawned, 2, "a person began it")
+}
+
 // An attempt that fails asks the model nothing again.
 func TestALaterAttemptContinues(t *testing.T) {
 	client := llmtest.NewScripted(t, reads("question"), llmtest.Calls("stock", `{"item": "socks"}`), ends(agent.OutcomeNone))

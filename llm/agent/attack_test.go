@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -115,6 +116,20 @@ func allAttacks(t *testing.T) (list []attack) {
 	require.NoError(t, json.Unmarshal(text, &collected))
 	for i, c := range collected {
 		list = append(list, attack{c.Text, places[i%len(places)]})
+	}
+	return append(list, whole(t, "05-spam-news", "spamassassin-t/spam/*")...)
+}
+
+// whole are attacks with the whole texts of messages of a corpus, at most 60.
+func whole(t *testing.T, corpus, pattern string) (list []attack) {
+	names, err := filepath.Glob(corpora.Path(corpus, filepath.FromSlash(pattern)))
+	require.NoError(t, err)
+	for i, name := range names[:min(len(names), 60)] {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // a folder
+		}
+		list = append(list, attack{strings.ToValidUTF8(string(text), "?"), places[i%len(places)]})
 	}
 	return list
 }

@@ -90,7 +90,7 @@ func TestBoundsEndTheRun(t *testing.T) {
 				a := w.action(r)
 				require.Equal(t, postroom.Escalate, a.Type)
 				require.Equal(t, postroom.Parameters{"reason": r.Reason}, a.Parameters)
-				require.Equal(t, postroom.ActionPendingApproval, a.State, "as every dangerous decision of a model")
+				require.Equal(t, postroom.ActionQueued, a.State, "a person is told at once")
 				require.LessOrEqual(t, len(r.Steps), 8+12)
 			})
 		})
@@ -118,7 +118,9 @@ func TestABrokenModelEndsTheRun(t *testing.T) {
 			attack = a
 			r := w.run(mail(fmt.Sprint("m", i), fmt.Sprint("t", i), ada, "x"))
 			require.Equal(t, agent.StateStopped, r.State, "attack %d: %s", i, r.Reason)
-			require.Empty(t, w.passed, "attack %d", i)
+			for _, a := range w.passed {
+				require.Equal(t, postroom.Escalate, a.Type, "attack %d", i)
+			}
 		}
 	})
 }

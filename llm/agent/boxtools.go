@@ -29,7 +29,10 @@ const (
 	maxWords   = 10 // of a query
 )
 
-type noArguments struct{}
+// noArguments has a field that nobody reads: providers refuse a tool without any.
+type noArguments struct {
+	Why string `json:"why,omitempty" jsonschema:"why it is called; may be left out"`
+}
 
 type queryArguments struct {
 	Query string `json:"query" jsonschema:"words that the text must have"`

@@ -17,6 +17,13 @@
 //     one, and [Agent.Replay] repeats one with another model and carries nothing out. A host calls [Agent.Settle] and
 //     [Agent.Prune] now and then.
 //
+// # Schedules
+//
+// [Agent.SetSchedule] has a profile tell the owner something by a cron expression: the job agent_invocation begins a
+// run as below, reads [Config].Material, asks the model for a text without tools, and gives it to [Config].Told in the
+// transaction that completes the job. Such a run proposes nothing. The limits of the profile hold, but that of a
+// thread.
+//
 // # The way of a run
 //
 //	job agent_process

@@ -28,6 +28,10 @@ func (a *Agent) begin(ctx context.Context, tx queue.Tx, p *Profile, msg *postroo
 		return begun{}, fmt.Errorf("llm/agent: count the runs of profile %s: %w", p.Name, err)
 	}
 	id, err := insertRun(ctx, tx, p, msg, jobID, "", refused)
+	if err == nil && refused != "" && a.cfg.Refused != nil {
+		err = a.cfg.Refused(ctx, tx, Run{ID: id, AccountID: msg.AccountID, ThreadID: msg.ThreadID, MessageID: msg.ID,
+			Profile: p.Name, Version: p.Version, Model: p.Model, JobID: jobID, State: StateRefused, Reason: refused})
+	}
 	return begun{id, refused != ""}, err
 }
 
@@ -51,6 +55,9 @@ func refusal(ctx context.Context, tx queue.Tx, p *Profile, msg *postroom.Message
 	if runs >= p.Limits.RunsADay {
 		return fmt.Sprintf("the mailbox has had %d runs of the profile within a day, which is its limit", runs), nil
 	}
+	if msg.ThreadID == "" { // a run of a schedule
+		return "", nil
+	}
 	if err := dbquery.Get(ctx, tx, &runs, sqlCountThread, msg.AccountID, msg.ThreadID, p.Name, since); err != nil {
 		return "", err
 	}
@@ -72,7 +79,7 @@ func (a *Agent) ended(ctx context.Context, tx queue.Tx, r *run, end *conclusion,
 }
 
 // failed records that the run of a job has failed, and pauses the profile after some failures in a row.
-func (a *Agent) failed(ctx context.Context, w *queue.Work[Payload], cause error) error {
+func (a *Agent) failed(ctx context.Context, w *queue.Attempt, cause error) error {
 	return w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return a.fail(ctx, tx, w.Job.ID, cause.Error()) })
 }
 
@@ -91,6 +98,9 @@ func (a *Agent) fail(ctx context.Context, tx queue.Tx, jobID, cause string) erro
 	if p := a.profiles[name]; err == nil && p != nil && failures >= p.Limits.Failures {
 		reason := fmt.Sprintf("%d runs in a row have failed; the last: %s", failures, cause)
 		_, err = dbquery.Exec(ctx, tx, sqlPause, now, dbvalue.Clean(reason), name)
+		if err == nil && a.cfg.Paused != nil {
+			err = a.cfg.Paused(ctx, tx, name, reason)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("llm/agent: record that a run of profile %s has failed: %w", name, err)

@@ -122,6 +122,20 @@ func threadOf(ctx context.Context, mail Mail, msg *postroom.Message) ([]*postroo
 	return thread, nil
 }
 
+// Conversation returns what a run about a message knows of its thread, oldest first, and whom an answer can go to: the
+// sender of the message first, and nobody else unless the server has verified the sender. The owner is not among them.
+func (a *Agent) Conversation(ctx context.Context, msg *postroom.Message) (thread []*postroom.Message, people []string,
+	err error) {
+	if thread, err = threadOf(ctx, a.cfg.Mail, msg); err != nil {
+		return nil, nil, err
+	}
+	own, err := a.cfg.Own(ctx, msg.AccountID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the addresses of account %s: %w", msg.AccountID, err)
+	}
+	return thread, participants(thread, msg, own, correspondent(msg, own, a.cfg.AuthServer) != ""), nil
+}
+
 // isParty reports whether the address has written or got the message.
 func isParty(m *postroom.Message, email string) bool {
 	key := mailname.Address(email)

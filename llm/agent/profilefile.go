@@ -62,7 +62,9 @@ func (e *FileError) Error() string { return "llm/agent: " + strings.Join(e.Fault
 //	tools: [read_thread, read_files]
 //	outcomes: [draft, escalate]
 //	limits: {model_calls: 8, call_time: 60s, tokens: 30000, cost: 0.05, runs_a_day: 30}
-func ReadProfile(name string, text []byte) (Profile, error) {
+//
+// With an offer, a profile that names something else is a fault as well.
+func ReadProfile(name string, text []byte, offered ...Offer) (Profile, error) {
 	var file profileFile
 	if len(text) > maxProfile {
 		return Profile{}, &FileError{name, []string{fmt.Sprintf("%s: the file has %d bytes; write at most %d", name,
@@ -77,10 +79,43 @@ func ReadProfile(name string, text []byte) (Profile, error) {
 		Tools: file.Tools, Outcomes: file.Outcomes, Version: hex.EncodeToString(sum[:6])}
 	limits, faults := file.limits()
 	p.Limits = limits
-	if faults = append(faults, p.check()...); len(faults) > 0 {
+	faults = append(faults, p.check()...)
+	for _, o := range offered {
+		faults = append(faults, o.check(&p)...)
+	}
+	if len(faults) > 0 {
 		return Profile{}, located(name, root, faults)
 	}
 	return p.checked()
+}
+
+// An Offer lists the models, the tools and the outcomes that a program has for profiles.
+type Offer struct {
+	Models, Tools []string
+	Outcomes      []Outcome // nil: all
+}
+
+func (o Offer) check(p *Profile) (faults []fault) {
+	if strings.TrimSpace(p.Model) != "" && !slices.Contains(o.Models, p.Model) {
+		hint := "configure one first"
+		if len(o.Models) > 0 {
+			hint = "the models are " + join(o.Models)
+		}
+		faults = append(faults, fault{"model", fmt.Sprintf("there is no model %q", p.Model), hint})
+	}
+	for i, name := range p.Tools {
+		if !slices.Contains(o.Tools, name) {
+			faults = append(faults, fault{fmt.Sprintf("tools[%d]", i), fmt.Sprintf("there is no tool %q", name),
+				"the tools are " + join(o.Tools)})
+		}
+	}
+	for i, name := range p.Outcomes {
+		if _, known := endings[name]; known && o.Outcomes != nil && !slices.Contains(o.Outcomes, name) {
+			faults = append(faults, fault{fmt.Sprintf("outcomes[%d]", i),
+				fmt.Sprintf("the outcome %s is not carried out here", name), "the outcomes are " + join(o.Outcomes)})
+		}
+	}
+	return faults
 }
 
 // limits reads the limits: a number that is there and 0 is out of bounds, and not the default.
@@ -192,7 +227,7 @@ func lineOf(root ast.Node, key string) int {
 }
 
 // ReadProfiles reads the profiles of all files of a folder whose names end in .yaml. Two with one name are an error.
-func ReadProfiles(folder fs.FS) ([]Profile, error) {
+func ReadProfiles(folder fs.FS, offered ...Offer) ([]Profile, error) {
 	names, err := fs.Glob(folder, "*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("llm/agent: find the files of profiles: %w", err)
@@ -205,7 +240,7 @@ func ReadProfiles(folder fs.FS) ([]Profile, error) {
 			faults = append(faults, fmt.Errorf("llm/agent: read a profile: %w", err))
 			continue
 		}
-		p, err := ReadProfile(name, text)
+		p, err := ReadProfile(name, text, offered...)
 		if err == nil && slices.ContainsFunc(list, func(o Profile) bool { return o.Name == p.Name }) {
 			err = &FileError{name, []string{fmt.Sprintf("%s: the name %q is that of another file; choose another", name,
 				p.Name)}}

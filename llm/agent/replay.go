@@ -7,13 +7,18 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/bodytext"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
+
+// ErrNoMessage reports that a run is one of a schedule: what it told of is not kept.
+var ErrNoMessage = errors.New("it is a run of a schedule and about no message; such runs are not repeated")
 
 // Replay repeats a run with another of [Config].Clients, and returns the new run with its steps. Nothing is carried
 // out: the outcome is put on record with the run and not in the ledger, and of the tools only safe ones are called. The
 // mail and what the tools return are those of now. It counts for no limit but those of one run, and waits for nothing:
-// an error of the model is returned, and the replay is on record as failed. Do not call it inside a write transaction.
+// an error of the model is returned, and the replay is on record as failed. [Agent.Cancel] ends it after the call that
+// is under way. Do not call it inside a write transaction.
 func (a *Agent) Replay(ctx context.Context, runID, model string) (Run, error) {
 	before, err := a.Run(ctx, runID)
 	if err != nil {
@@ -23,6 +28,9 @@ func (a *Agent) Replay(ctx context.Context, runID, model string) (Run, error) {
 	if profile == nil || client == nil {
 		return Run{}, fmt.Errorf("llm/agent: replay run %s: there is no profile %q or no model %q; give both in the configuration",
 			runID, before.Profile, model)
+	}
+	if before.MessageID == "" {
+		return Run{}, fmt.Errorf("llm/agent: replay run %s: %w", runID, ErrNoMessage)
 	}
 	msg, err := a.cfg.Mail.Message(ctx, before.AccountID, before.MessageID)
 	if err != nil {
@@ -63,6 +71,9 @@ func (a *Agent) replayFailed(ctx context.Context, id string, cause error) error 
 	})
 }
 
+// errCanceled ends a replay whose run somebody has canceled. A job is interrupted instead.
+var errCanceled = errors.New("the run was canceled")
+
 // replaying is the journal of a replay.
 type replaying struct{ agent *Agent }
 
@@ -75,7 +86,17 @@ func (r *replaying) once(ctx context.Context, _ string, fn func(ctx context.Cont
 }
 
 func (r *replaying) record(ctx context.Context, s Step) error {
-	return r.agent.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return insertStep(ctx, tx, &s) })
+	var state State
+	err := r.agent.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := insertStep(ctx, tx, &s); err != nil {
+			return err
+		}
+		return dbquery.Get(ctx, tx, &state, sqlRunState, s.RunID)
+	})
+	if err == nil && state != StateRunning {
+		err = errCanceled
+	}
+	return err
 }
 
 func (r *replaying) dry() bool { return true }

@@ -65,7 +65,7 @@ func (u *Usage) add(s *Step) {
 	u.Duration += s.Duration
 }
 
-// A Run is the record of a run.
+// A Run is the record of a run. One of a [JobInvocation] has no thread and no message.
 type Run struct {
 	ID        string
 	AccountID string
@@ -201,6 +201,23 @@ func (a *Agent) Run(ctx context.Context, id string) (Run, error) {
 	return r, nil
 }
 
+// A Used is what the runs of a profile have used.
+type Used struct {
+	Profile string    `db:"profile"`
+	Runs    int       `db:"runs"` // without those that were refused, and replays
+	Tokens  int       `db:"tokens"`
+	Cost    llm.Money `db:"cost"` // with replays
+}
+
+// Used returns what the runs of an account have used that started after the time, by profile. An empty account is all
+// of them. A profile without a run is left out.
+func (a *Agent) Used(ctx context.Context, accountID string, since time.Time) (list []Used, err error) {
+	if err := dbquery.Select(ctx, a.cfg.DB.Reader(), &list, sqlUsed, dbtime.Of(since), accountID); err != nil {
+		return nil, fmt.Errorf("llm/agent: count what runs have used: %w", err)
+	}
+	return list, nil
+}
+
 // maxRecorded bounds the input and the output of a step on record, in bytes.
 const maxRecorded = 4 << 10
 
@@ -256,9 +273,12 @@ func endRun(ctx context.Context, tx queue.Tx, r *run, end *conclusion, actionID 
 	if err != nil {
 		return err
 	}
-	_, err = dbquery.Exec(ctx, tx, sqlEndRun, string(state), dbvalue.Clean(reason), string(end.outcome),
+	n, err := dbquery.Exec(ctx, tx, sqlEndRun, string(state), dbvalue.Clean(reason), string(end.outcome),
 		dbvalue.Clean(parameters), actionID, dbvalue.Clean(r.model), r.used.ModelCalls, r.used.ToolCalls, r.used.Tokens,
 		r.used.Cost, r.used.Duration.Milliseconds(), dbtime.Of(dbtime.Truncate(queue.Now(tx))), r.id)
+	if err == nil && n == 0 {
+		err = errCanceled
+	}
 	if err != nil {
 		return fmt.Errorf("llm/agent: record the end of run %s: %w", r.id, err)
 	}

@@ -282,3 +282,40 @@ func TestAnOutcomeIsRecordedLater(t *testing.T) {
 		require.Equal(t, "tomorrow", w.action(r).Parameters["when"])
 	})
 }
+
+// A replay that is canceled ends after the call that is under way, and counts for no limit; its cost does.
+func TestAReplayIsCanceled(t *testing.T) {
+	var w *world
+	cancel := func(c *agent.Config) {
+		c.Clients["other"] = talker(func(_ int, req *llm.Request) (*llm.Response, error) {
+			if req.Output == nil {
+				panic("a canceled replay goes on")
+			}
+			list, err := w.agent.Runs(t.Context(), agent.Filter{Limit: 1})
+			if err == nil {
+				err = w.q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+					return w.agent.Cancel(ctx, tx, w.q, list[0].ID, "enough")
+				})
+			}
+			return reads("request").Response, err
+		})
+	}
+	eachWorld(t, archiver, cancel, func(t *testing.T, of *world) {
+		w = of
+		m := mail("m", "t1", ada, "A table for two?")
+		before := w.run(m)
+		_, err := w.agent.Replay(t.Context(), before.ID, "other")
+		require.ErrorContains(t, err, "was canceled")
+		r, err := w.agent.Run(t.Context(), w.record(m).ID)
+		require.NoError(t, err)
+		require.Equal(t, agent.StateCanceled, r.State)
+		require.Equal(t, "enough", r.Reason)
+		require.Len(t, r.Steps, 1)
+		used, err := w.agent.Used(t.Context(), account, time.Now().Add(-time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, []agent.Used{{Profile: "support", Runs: 1, Tokens: before.Usage.Tokens}}, used)
+		used, err = w.agent.Used(t.Context(), "other", time.Time{})
+		require.NoError(t, err)
+		require.Empty(t, used)
+	})
+}

@@ -58,7 +58,20 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', '{}', '', 0,
 UPDATE agent_runs
 SET state = $1, reason = $2, outcome = $3, parameters = $4, action_id = $5, model = $6, model_calls = $7, tool_calls = $8,
   tokens = $9, cost = $10, duration_ms = $11, ended_at = $12
-WHERE id = $13`
+WHERE id = $13 AND state = 'running'`
+
+	sqlRunState = `
+SELECT state
+FROM agent_runs
+WHERE id = $1`
+
+	// A refused run has used nothing, and a replay counts for no limit but has a cost.
+	sqlUsed = `
+SELECT profile, SUM(CASE WHEN replay_of = '' THEN 1 ELSE 0 END) AS runs, CAST(SUM(tokens) AS BIGINT) AS tokens,
+  CAST(SUM(cost) AS BIGINT) AS cost
+FROM agent_runs
+WHERE started_at > $1 AND state <> 'refused' AND (account_id = $2 OR $2 = '')
+GROUP BY profile`
 
 	sqlFailRun = `
 UPDATE agent_runs

@@ -69,7 +69,7 @@ func faultf(format string, args ...any) error { return &FaultError{fmt.Sprintf(f
 
 // NewTool makes a tool of a function whose arguments are the fields of the struct A, by their json and jsonschema tags.
 // The function is called in a job that may be repeated, see Key of [Scope]. What it returns is shown to the model as a
-// stranger's text. The danger has no default: give it.
+// stranger's text. The danger has no default: give it. A struct without fields makes a tool that some providers refuse.
 func NewTool[A any](name, summary string, danger postroom.Danger,
 	fn func(ctx context.Context, s *Scope, arguments A) (string, error)) (Tool, error) {
 	t := Tool{Name: name, Summary: summary, Danger: danger}

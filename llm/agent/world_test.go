@@ -57,7 +57,7 @@ func newWorld(t testing.TB, q *queue.Queue, client llm.Client, change func(*agen
 	var err error
 	w.ledger, err = safety.NewLedger(safety.Config{DB: q.DB(), Kinds: w.kinds,
 		Policy: gate.Policy{ModelUnattended: []postroom.ActionType{postroom.None, postroom.ApplyLabel, postroom.Archive,
-			postroom.Snooze, postroom.AddNote, postroom.CreateTask, agent.Draft}},
+			postroom.Snooze, postroom.AddNote, postroom.CreateTask, postroom.Escalate, agent.Draft}},
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/internal/cleantext"
 )
 
 // WriteAnswer is the name of the tool that a model calls to answer.
@@ -23,6 +24,19 @@ type Request struct {
 	Message *postroom.Message
 	// Thread are the messages of the thread, oldest first. Those that the mailbox has sent have the label SENT.
 	Thread []*postroom.Message
+	// Examples are answers that the person has sent to the same correspondent before, the best first. The model sees the
+	// person's own passages of at most three, for the way to write alone: what they say is no source of facts.
+	Examples []*postroom.Message
+	// Earlier is other mail between the person and the correspondent, the best first, without mail of anybody else. The
+	// model sees what is newly written in at most five messages, and may take facts from it.
+	Earlier []*postroom.Message
+	// Snippets are texts that the person uses in answers. The model may use them, and take facts from them.
+	Snippets []string
+	// Voice says how the person writes, as [Composer.Voice] describes it or as the person does; it may be empty. It is no
+	// source of facts.
+	Voice string
+	// Nudge wants a reminder: nobody has answered Message, which the person has sent.
+	Nudge bool
 	// Text is a text to write again; empty for the first one.
 	Text string
 	// Instruction is what the person wants of it; it may be empty.
@@ -74,7 +88,7 @@ func (c *Composer) Write(ctx context.Context, r Request) (string, error) {
 		}
 		text, err := readAnswer(resp)
 		if err == nil {
-			return mark(text, p.known), nil
+			return mark(text, p.known()), nil
 		}
 		fault = err
 		// another request, or a stored answer would be the same one
@@ -82,6 +96,12 @@ func (c *Composer) Write(ctx context.Context, r Request) (string, error) {
 		p.messages[1].Text += "\n\nYour last answer was none: " + errNoAnswer.Error() + "."
 	}
 	return "", fmt.Errorf("compose: an answer to message %s: %w", r.Message.ID, fault)
+}
+
+// Check returns a text that another has written as the answer of a request, with the facts marked that nobody in the
+// thread has said, nor the person in about: as those of [Composer.Write] are. What nobody sees in it is left out.
+func Check(ctx context.Context, r Request, about, text string) string {
+	return mark(strings.TrimSpace(cleantext.Visible(text)), newPrompt(ctx, &r, about).known())
 }
 
 var answerTool = llm.Tool{Name: WriteAnswer,

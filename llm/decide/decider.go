@@ -29,6 +29,10 @@ type Config struct {
 	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
 	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
+	// Examples returns what a person has made of decisions about earlier mail, newest first; the model is shown the first
+	// [MaxExamples]. They must be about mail of the sender of the message and of nobody else, who could otherwise say
+	// something about it: the subjects are the sender's words. Default nil: none.
+	Examples func(ctx context.Context, msg *postroom.Message) ([]Example, error)
 	// AuthServer is the server whose authentication results are trusted: an instruction about a sender or a domain is
 	// about mail whose sender it has verified, unless it says otherwise; see guidance.Instruction. Default: Gmail's.
 	AuthServer authres.Server
@@ -50,6 +54,9 @@ type Config struct {
 	// calendars and addresses that nobody reads have sent, and what the person has sent. Nor is it called in another
 	// asking. An answer below EscalateBelow does not count. Default nil: the model is not asked.
 	AsksReply func(ctx context.Context, msg *postroom.Message) (bool, error)
+	// Question returns what the model is also asked about a message, in the call in which it decides:
+	// [postroom.Decision].Enrichment. Nil asks nothing. It is not called in another asking. Default nil: nothing is asked.
+	Question func(ctx context.Context, msg *postroom.Message) (*Question, error)
 	// Turns keep one stranger from spending the budget of a day. Default nil: who asks first is answered first.
 	Turns *Turns
 }
@@ -112,7 +119,7 @@ func New(cfg Config) (*Decider, error) {
 // After that, and if the model refuses or cannot read the message, the decision is none, and says so. The escalation
 // model is asked when the first is not sure. After a rejection ([postroom.WithRejection]) the model is told what the
 // person has rejected and why; then, and in another asking ([postroom.WithAsking]), no earlier decision is taken again.
-// The error is that of Guidance or AsksReply, or the [llm.HandlerError] of the client's error.
+// The error is that of Guidance, Examples, AsksReply or Question, or the [llm.HandlerError] of the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	g, err := d.guidance(ctx, msg)
 	if err != nil {
@@ -138,35 +145,50 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 	return decision, err
 }
 
+// purpose is that of all calls about what to do with mail.
+const purpose = "classify"
+
 // askOne asks one model. It reports whether the escalation model may be asked the same: a refusal is final.
 func (d *Decider) askOne(ctx context.Context, client llm.Client, msg *postroom.Message, g Guidance,
 	p *Prompt) (_ postroom.Decision, open bool, err error) {
-	messages := p.messages()
 	tries, err := d.tries(ctx, msg)
 	if err != nil {
 		return postroom.Decision{}, false, err
 	}
-	tools := []llm.Tool{decisionTool(p.actions(), p.reply)}
+	messages, tool := p.messages(), decisionTool(p.actions(), p.reply, p.question)
+	asks := p.question != nil
 	var resp *llm.Response
 	var fault error
-	for range tries {
+	tokens := 0
+	for try := range tries {
 		resp, err = llm.Complete(ctx, client, &llm.Request{
-			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
-			AccountID: msg.AccountID, About: msg.ID, Purpose: "classify", Random: []string{p.mark},
+			Messages: slices.Clone(messages), Tools: []llm.Tool{tool}, ForceTool: RecordDecision,
+			AccountID: msg.AccountID, About: msg.ID, Purpose: purpose, Random: []string{p.mark},
 			Temperature: d.cfg.Temperature, Asking: postroom.AskingFrom(ctx),
 		})
 		if decision, ok := unanswerable(err); ok {
-			return decision, !errors.Is(err, llm.ErrRefused), nil
+			refused := errors.Is(err, llm.ErrRefused)
+			if refused {
+				decision.Enrichment = p.refused(decision.Rationale, try, tokens)
+			}
+			return decision, !refused, nil
 		}
 		if err != nil {
 			return postroom.Decision{}, false, fmt.Errorf("ask the model about message %s: %w", msg.ID, err)
 		}
+		tokens += resp.Usage.Total()
 		answer, err := d.read(resp, g, p)
 		if err == nil {
+			answer.Decision.Enrichment = p.answered(answer.enrichment, try+1, tokens)
 			return answer.Decision, answer.Decision.Confidence < d.cfg.EscalateBelow, nil
 		}
 		fault = err
-		messages = append(messages, correction(resp, err)...)
+		if asks && errors.Is(err, ErrTooLong) { // the answer to the question may be what is long: the decision is worth more
+			asks = false
+			messages, tool = p.withoutQuestion().messages(), decisionTool(p.actions(), p.reply, nil)
+			continue
+		}
+		messages = append(messages, correction(resp, RecordDecision, err)...)
 	}
 	return undecided(resp.Model, fmt.Sprintf(noneUsable+"%d tries, so nothing is done: %s",
 		tries, cleantext.Cut(cleantext.OneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), true, nil
@@ -201,7 +223,8 @@ func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidan
 	return g, nil
 }
 
-// Prompt returns the prompt for the message now. It calls no model. The error is that of Guidance or AsksReply.
+// Prompt returns the prompt for the message now. It calls no model. The error is that of Guidance, Examples,
+// AsksReply or Question.
 func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, error) {
 	g, err := d.guidance(ctx, msg)
 	if err != nil {
@@ -274,9 +297,9 @@ func offered(labels []postroom.Label, name string) bool {
 }
 
 // correction repeats the model's turn and answers it with the fault. Providers require an answer to each tool call.
-func correction(resp *llm.Response, fault error) []llm.Message {
+func correction(resp *llm.Response, tool string, fault error) []llm.Message {
 	text := fmt.Sprintf("That was not usable: %s. Call %s exactly once, with arguments that fit its schema.",
-		cleantext.Cut(fault.Error(), maxReason), RecordDecision)
+		cleantext.Cut(fault.Error(), maxReason), tool)
 	turn := []llm.Message{resp.Message()}
 	if size(resp) > maxAnswer {
 		// An answer that was too long to read is too long to send back.

@@ -14,7 +14,7 @@
 // # The prompt
 //
 // A system message has the rules of the conversation, one user message the sections DIRECTIONS, LLM RULE (one each),
-// MESSAGE CONTEXT, AVAILABLE LABELS and TASK, joined by blank lines; empty ones are omitted. Of the mail it shows
+// EARLIER MAIL, MESSAGE CONTEXT, AVAILABLE LABELS and TASK, joined by blank lines; empty ones are omitted. Of the mail it shows
 // addresses, the subject (500 characters), a few header fields, the names of attachments and the body (8,000
 // characters; what a person sees of the HTML, or the plain text if there is no HTML or it shows no text). Text that
 // styles hide from a person is omitted, and the prompt and the decision say so; a plain text that differs from the HTML
@@ -23,6 +23,10 @@
 // All of that was written by a stranger. The prompt omits characters that a person would not see, cuts the text to
 // length, and encloses it between two lines with a mark that is random for each prompt and that the text cannot
 // contain.
+//
+// With [Config].Examples, EARLIER MAIL shows at most ten corrections of decisions about earlier mail of the same sender:
+// what was decided, what the person made of it, and 80 characters of the subject, enclosed as the message is. A new
+// correction is a new prompt, so that no decision of a template is reused from before it.
 //
 // # The contract
 //
@@ -33,4 +37,8 @@
 //	undo_hint     inverse_action, inverse_parameters
 //
 // or, if it calls no tool, by the same JSON in its text. The answer does not name the message.
+//
+// In the same call a host may ask whether the mail needs an answer ([Config].AsksReply, the argument reply) and for
+// facts about it ([Config].Question, the argument enrichment). What is wrong with these is no fault of the decision.
+// For mail that rules decide about, [Decider.Ask] asks for the facts alone.
 package decide

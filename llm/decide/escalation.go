@@ -41,6 +41,7 @@ func (d *Decider) ask(ctx context.Context, msg *postroom.Message, g Guidance, p 
 		return postroom.Decision{}, errors.Join(llm.HandlerErrorBehind(err, behind(msg, time.Now())),
 			taken.giveBack(context.WithoutCancel(ctx)))
 	}
+	p.showed(&decision)
 	return decision, nil
 }
 
@@ -54,7 +55,7 @@ func (d *Decider) askModels(ctx context.Context, msg *postroom.Message, g Guidan
 	second, _, err := d.askOne(ctx, d.cfg.Escalation, msg, g, p)
 	switch {
 	case err == nil:
-		return afterFirst(second, first), nil
+		return afterFirst(second, first, p), nil
 	case waitsForPerson(err):
 		return withoutEscalation(first, err), nil
 	}
@@ -62,7 +63,8 @@ func (d *Decider) askModels(ctx context.Context, msg *postroom.Message, g Guidan
 }
 
 // afterFirst returns the escalation model's decision, with the first one's proposal.
-func afterFirst(second, first postroom.Decision) postroom.Decision {
+func afterFirst(second, first postroom.Decision, p *Prompt) postroom.Decision {
+	second.Enrichment = p.withFirst(second.Enrichment, first.Enrichment)
 	second.Explanations.SalientFeatures = append(second.Explanations.SalientFeatures,
 		fmt.Sprintf("%s was asked first and proposed %s with confidence %.2f", first.Model, first.Action, first.Confidence))
 	return second

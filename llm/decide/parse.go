@@ -43,6 +43,8 @@ func (e *WrongToolError) Is(target error) bool { return target == ErrWrongTool }
 type Answer struct {
 	Decision postroom.Decision
 	UndoHint postroom.UndoHint
+
+	enrichment json.RawMessage // as the model wrote it, unchecked
 }
 
 // answerJSON is the contract.
@@ -59,7 +61,8 @@ type answerJSON struct {
 		InverseAction     postroom.ActionType `json:"inverse_action"`
 		InverseParameters postroom.Parameters `json:"inverse_parameters"`
 	} `json:"undo_hint"`
-	Reply replyJSON `json:"reply"`
+	Reply      replyJSON       `json:"reply"`
+	Enrichment json.RawMessage `json:"enrichment"`
 }
 
 // Parse parses a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no tool,
@@ -87,7 +90,7 @@ func Parse(resp *llm.Response, kinds *postroom.Kinds) (Answer, error) {
 	if err := decoder.Decode(&parsed); err != nil {
 		return Answer{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
-	if decoder.More() {
+	if after := arguments[decoder.InputOffset():]; strings.Trim(after, "} \t\r\n") != "" {
 		return Answer{}, fmt.Errorf("%w: something follows the object", ErrNotJSON)
 	}
 	return parsed.answer(resp.Model, kinds)
@@ -110,7 +113,8 @@ func (p *answerJSON) answer(model string, kinds *postroom.Kinds) (Answer, error)
 			NeedsApproval: p.Decision.NeedsApproval, Rationale: p.Decision.Rationale, Explanations: p.Explanations,
 			Source: postroom.SourceModel, Model: model, Reply: postroom.ReplyNeed(p.Reply),
 		},
-		UndoHint: postroom.UndoHint{InverseAction: hint.InverseAction, InverseParameters: hint.InverseParameters},
+		UndoHint:   postroom.UndoHint{InverseAction: hint.InverseAction, InverseParameters: hint.InverseParameters},
+		enrichment: p.Enrichment,
 	}
 	faults := a.Decision.Validate(kinds, time.Now())
 	if !kinds.Knows(hint.InverseAction) {

@@ -68,9 +68,17 @@ func TestParseDecisionFindsTheDecisionInText(t *testing.T) {
 		"after thoughts":                         "<think>Maybe " + other + " or not</think>\n" + plain,
 		"after thoughts that grow in lower case": "<think>" + strings.Repeat("\u023a", 200) + "</think>" + plain,
 		"after thoughts in capitals":             " <THINKING>" + other + "</thinking>" + plain,
-		"a call":                                 `<tool_call>{"name": "record_decision", "arguments": ` + plain + `}</tool_call>`,
-		"a call with a text":                     `<tool_call>{"name": "functions.record_decision", "arguments": ` + quoted(plain) + `}</tool_call>`,
-		"after a brace":                          ":-{ I decide " + plain,
+		"thoughts with an attribute":             `<think lang="en">` + other + "</think>" + plain,
+		"thoughts after a mark":                  "\ufeff <think>" + other + "</think>" + plain,
+		"thoughts of a channel": "<|channel|>analysis<|message|>" + other + "<|end|><|start|>assistant<|channel|>final<|message|>" +
+			plain,
+		"thoughts in brackets":        "[THINK]" + other + "[/THINK]" + plain,
+		"thoughts in triangles":       "\u25c1think\u25b7" + other + "\u25c1/think\u25b7\n" + plain,
+		"a text":                      quoted(plain),
+		"a text of a text in a fence": "```json\n" + quoted(quoted(plain)) + "\n```",
+		"a call":                      `<tool_call>{"name": "record_decision", "arguments": ` + plain + `}</tool_call>`,
+		"a call with a text":          `<tool_call>{"name": "functions.record_decision", "arguments": ` + quoted(plain) + `}</tool_call>`,
+		"after a brace":               ":-{ I decide " + plain,
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer, err := decide.Parse(&llm.Response{Text: text}, nil)
@@ -91,6 +99,9 @@ func TestParseDecisionUnwrapsArguments(t *testing.T) {
 		"a text of a text":    Complete(decide.RecordDecision, quoted(quoted(plain))),
 		"a call in the call":  Complete(decide.RecordDecision, `{"name":"record_decision","arguments":`+plain+`}`),
 		"a namespace":         Complete("functions.record_decision", plain),
+		"another namespace":   Complete("default_api:record_decision", plain),
+		"a channel":           Complete("record_decision<|channel|>commentary", plain),
+		"a brace too many":    Complete(decide.RecordDecision, plain+"}"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer, err := decide.Parse(call, nil)
@@ -200,9 +211,17 @@ func TestParseDecisionTellsFaultsApart(t *testing.T) {
 		"an unknown inverse":      {edit("remove_label", "unexplode"), decide.ErrInvalidDecision, `undo_hint: "unexplode"`},
 		"an unknown alternative":  {edit(`"archive"`, `"shred"`), decide.ErrInvalidDecision, `considered_alternatives[0]: "shred"`},
 		"a fence without content": {&llm.Response{Text: "``````"}, decide.ErrNoToolCall, ""},
-		"only thoughts":           {&llm.Response{Text: "<think>" + full}, decide.ErrNoToolCall, ""},
-		"a call of another tool":  {&llm.Response{Text: `{"name":"send_mail","arguments":` + full + `}`}, decide.ErrWrongTool, "send_mail"},
-		"another object":          {&llm.Response{Text: `I see {"a": 1}.`}, decide.ErrNotJSON, "unknown field"},
+		"only a channel":          {&llm.Response{Text: "<|channel|>analysis<|message|>" + full}, decide.ErrNoToolCall, ""},
+		"only in brackets":        {&llm.Response{Text: "[THINK]" + full + "[/THINK]"}, decide.ErrNoToolCall, ""},
+		"more after a brace":      {Complete(decide.RecordDecision, full+"} "+full), decide.ErrNotJSON, ""},
+		"arguments and parameters": {Complete(decide.RecordDecision, `{"name":"record_decision","arguments":`+full+
+			`,"parameters":`+full+`}`), decide.ErrNotJSON, ""},
+		"a decision beside the arguments": {Complete(decide.RecordDecision, `{"name":"record_decision","arguments":`+full+
+			`,"x":`+full+`}`), decide.ErrNotJSON, ""},
+		"a text of two":          {&llm.Response{Text: quoted(full + full)}, decide.ErrAmbiguous, ""},
+		"only thoughts":          {&llm.Response{Text: "<think>" + full}, decide.ErrNoToolCall, ""},
+		"a call of another tool": {&llm.Response{Text: `{"name":"send_mail","arguments":` + full + `}`}, decide.ErrWrongTool, "send_mail"},
+		"another object":         {&llm.Response{Text: `I see {"a": 1}.`}, decide.ErrNotJSON, "unknown field"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decide.Parse(test.resp, nil)

@@ -62,25 +62,31 @@ type Prompt struct {
 	offered []postroom.Kind
 	mark    string // random, and without a meaning but where the mail ends
 	reply   bool   // the model also says whether the mail needs an answer
-	hides   bool   // the mail holds text that its reader does not see
+	// question is what the model answers besides; nil for nothing
+	question *Question
+	hides    bool // the mail holds text that its reader does not see
+	examples int  // earlier messages that it shows
 }
 
 // layerMessage is the layer that a stranger wrote.
 const layerMessage = "MESSAGE CONTEXT"
 
-// mail returns the layer that a stranger wrote.
+// mail returns the layers that a stranger wrote in.
 func (p *Prompt) mail() string {
+	var b strings.Builder
 	for _, l := range p.Layers {
-		if l.Name == layerMessage {
-			return l.Text
+		if l.Name == layerMessage || l.Name == layerExamples {
+			b.WriteString(l.Text + "\n")
 		}
 	}
-	return ""
+	return b.String()
 }
 
 // A Layer is a part of a prompt: the system message, or a section of the user message after it.
 type Layer struct {
-	Name string // SYSTEM, DIRECTIONS, LLM RULE, MESSAGE CONTEXT, AVAILABLE LABELS, REPLY or TASK
+	// Name is SYSTEM, DIRECTIONS, LLM RULE, EARLIER MAIL, MESSAGE CONTEXT, AVAILABLE LABELS, REPLY, ENRICHMENT, REJECTED
+	// or TASK.
+	Name string
 	Text string
 }
 

@@ -34,19 +34,35 @@ func (r *replyJSON) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// prompt returns the prompt about a message, which asks for the need for an answer where the host wants that.
+// prompt returns the prompt about a message with the examples of the host, which asks for the need for an answer, and
+// a question, where the host wants that.
 func (d *Decider) prompt(ctx context.Context, msg *postroom.Message, body *htmltext.Body, g Guidance) (*Prompt, error) {
 	p := buildPrompt(msg, body, g, d.offered)
-	_, again := postroom.RejectionFrom(ctx)
-	if d.cfg.AsksReply == nil || again || postroom.AskingFrom(ctx) != "" || needsNoAnswer(msg) {
+	examples, err := d.examplesFor(ctx, msg)
+	if err != nil {
+		return nil, err
+	}
+	p.addExamples(examples)
+	if _, again := postroom.RejectionFrom(ctx); again || postroom.AskingFrom(ctx) != "" {
 		return p, nil
 	}
-	asks, err := d.cfg.AsksReply(ctx, msg)
-	if err != nil {
-		return nil, fmt.Errorf("ask whether message %s may need an answer: %w", msg.ID, err)
+	if d.cfg.AsksReply != nil && !needsNoAnswer(msg) {
+		asks, err := d.cfg.AsksReply(ctx, msg)
+		if err != nil {
+			return nil, fmt.Errorf("ask whether message %s may need an answer: %w", msg.ID, err)
+		}
+		if asks {
+			p.askReply()
+		}
 	}
-	if asks {
-		p.askReply()
+	if d.cfg.Question != nil {
+		q, err := d.cfg.Question(ctx, msg)
+		if err != nil {
+			return nil, fmt.Errorf("ask what else is to be known about message %s: %w", msg.ID, err)
+		}
+		if q != nil {
+			return p, p.askQuestion(q)
+		}
 	}
 	return p, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
+	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/mime/authres"
 	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/queue"
@@ -49,6 +50,8 @@ type TemplatesConfig struct {
 	// Stands reports whether an earlier decision about a message still stands: a person who has rejected or undone it does
 	// not want it again. It is called before each reuse. Default nil: it stands.
 	Stands func(ctx context.Context, accountID, messageID string) (bool, error)
+	// Records, if not nil, have each reuse on record beside the calls of the models. Default nil.
+	Records *llm.Records
 	// AuthServer is the server whose authentication results are trusted. Default: Gmail's.
 	AuthServer authres.Server
 }
@@ -180,15 +183,22 @@ func (d *templateDecision) again(kept *template) *postroom.Decision {
 	return again
 }
 
-func (t *Templates) count(ctx context.Context, accountID, key string) error {
+// count records that the decision about an earlier mail is taken again for a message.
+func (t *Templates) count(ctx context.Context, msg *postroom.Message, key string, p *Prompt, d *templateDecision,
+	kept *template) error {
 	err := t.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, sqlUseTemplate, accountID, key)
+		_, err := tx.ExecContext(ctx, sqlUseTemplate, msg.AccountID, key)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("count the use of a decision: %w", err)
 	}
-	return nil
+	if t.cfg.Records == nil {
+		return nil
+	}
+	return t.cfg.Records.RecordReuse(ctx, llm.ReusedAnswer{AccountID: msg.AccountID, Purpose: purpose, Model: d.Model,
+		About: msg.ID, Of: kept.MessageID, Prompt: p.Hash, Answer: string(d.Action) + ": " + d.Rationale,
+		Why: llm.SameTemplate})
 }
 
 // keep keeps a decision for the mails to come. The newsletters are those that the model has decided about in the same
@@ -280,7 +290,7 @@ func (d *Decider) decideTemplate(ctx context.Context, msg *postroom.Message, gui
 		return postroom.Decision{}, err
 	}
 	if kept != nil && kept.reusable(mail, d.cfg.Kinds) {
-		return *kept.again(about), templates.count(ctx, msg.AccountID, key)
+		return *kept.again(about), templates.count(ctx, msg, key, p, kept, about)
 	}
 	decision, err := d.ask(ctx, msg, guidance, p)
 	if err != nil || !repeatable(&decision, d.cfg.Kinds) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/llmtest"
@@ -318,4 +319,26 @@ func TestAnotherAskingTakesNoDecisionAgain(t *testing.T) {
 	}
 	require.Len(t, client.Requests(), 2)
 	require.Equal(t, postroom.Star, decided(t, d, decide.Newsletter("Ada", "3333")).Action)
+}
+
+// A decision that is taken again is on record beside the calls, with the call that it was made by.
+func TestADecisionTakenAgainIsOnRecord(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		metered, records := recordingClient(t, db, llmtest.NewScripted(t, llmtest.Decides("star", "{}", 0.9)))
+		d := newDecider(t, decide.Config{Client: metered,
+			Templates: templates(t, decide.TemplatesConfig{DB: db, Records: records})})
+		first, second := decide.Newsletter("Ada", "1111"), decide.Newsletter("Ada", "2222")
+		require.Equal(t, postroom.Star, decided(t, d, first).Action)
+		require.Equal(t, postroom.Star, decided(t, d, second).Action)
+		calls, err := records.Newest(t.Context(), llm.CallFilter{})
+		require.NoError(t, err)
+		require.Len(t, calls, 2)
+		require.Equal(t, llm.Cached, calls[0].State)
+		require.Equal(t, llm.SameTemplate, calls[0].ReusedWhy)
+		require.Equal(t, calls[1].ID, calls[0].ReusedFrom)
+		require.Equal(t, []string{second.ID, first.ID}, []string{calls[0].About, calls[1].About})
+		require.Equal(t, "acme::small", calls[0].Model)
+		require.Contains(t, calls[0].Answer, "star: ")
+		require.NotEqual(t, calls[1].Prompt, calls[0].Prompt)
+	})
 }

@@ -14,8 +14,9 @@ import (
 const RecordDecision = "record_decision"
 
 // decisionTool returns the tool with the actions that the model may choose from. The message is not among its
-// arguments: the model does not choose which one it decides about. With reply it takes one more, which is optional.
-func decisionTool(actions []postroom.ActionType, reply bool) llm.Tool {
+// arguments: the model does not choose which one it decides about. With a question it takes one more, and with reply
+// another, which is optional.
+func decisionTool(actions []postroom.ActionType, reply bool, question *Question) llm.Tool {
 	unit := object{"type": "number", "minimum": 0, "maximum": 1}
 	text := object{"type": "string"}
 	texts := object{"type": "array", "items": text}
@@ -44,6 +45,9 @@ func decisionTool(actions []postroom.ActionType, reply bool) llm.Tool {
 			"inverse_action":     described("What would take the action back; none when nothing can.", action),
 			"inverse_parameters": free,
 		}),
+	}
+	if question != nil { // else a model that leaves it out has to be asked again
+		properties[fieldEnrichment] = question.Schema
 	}
 	schema := structure(properties)
 	if reply { // after the required ones are listed

@@ -15,9 +15,19 @@ import (
 
 // thoughts is a block of thoughts before an answer; what it holds is no answer.
 var (
-	thoughts      = regexp.MustCompile(`(?i)^\s*<(think|thinking|thought|reasoning)>`)
+	thoughts      = regexp.MustCompile(`(?i)^\s*<(think|thinking|thought|reasoning)(?: [^<>]*)?>`)
 	endOfThoughts = regexp.MustCompile(`(?i)</(think|thinking|thought|reasoning)>`)
 )
+
+// channels are the thoughts of models that mark them otherwise, with their end.
+var channels = []struct {
+	begin *regexp.Regexp
+	end   string
+}{
+	{regexp.MustCompile(`^\s*(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)<\|message\|>`), "<|end|>"},
+	{regexp.MustCompile(`^\s*\[THINK\]`), "[/THINK]"},
+	{regexp.MustCompile(`^\s*\x{25c1}think\x{25b7}`), "\u25c1/think\u25b7"},
+}
 
 // loneEnd is the end of thoughts without a beginning: amid a line it is quoted.
 var loneEnd = regexp.MustCompile(`(?im)^[ \t]*</(think|thinking|thought|reasoning)>`)
@@ -32,6 +42,13 @@ var anyThoughts = regexp.MustCompile(`(?i)<(think|thinking|thought|reasoning)>`)
 // missing: the templates of some models write it into the prompt. The end then begins a line, and what precedes it is
 // no answer: the end of thoughts may be what the model quotes from the mail.
 func withoutThoughts(text string) string {
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' })
+	for _, c := range channels {
+		if begin := c.begin.FindStringIndex(text); begin != nil {
+			_, answer, _ := strings.Cut(text[begin[1]:], c.end)
+			return withoutThoughts(answer)
+		}
+	}
 	opened := thoughts.FindStringSubmatch(text)
 	if opened == nil {
 		end := loneEnd.FindStringIndex(text)
@@ -58,6 +75,9 @@ func findDecision(text string) (string, error) {
 	var found string
 	decisions, quoted := 0, false
 	text = withoutThoughts(text)
+	if inner, ok := wholeText(text); ok {
+		text = inner
+	}
 	err := eachObject(text, func(start, end int) {
 		object := text[start:end]
 		switch {
@@ -81,6 +101,22 @@ func findDecision(text string) (string, error) {
 	return found, nil
 }
 
+// wholeText returns what an answer says that is nothing but a JSON text, or several in each other.
+func wholeText(answer string) (inner string, ok bool) {
+	for range maxWraps {
+		answer = strings.TrimSpace(answer)
+		if in := fenced.FindStringSubmatch(answer); in != nil {
+			answer = in[1]
+		}
+		var text string
+		if !strings.HasPrefix(answer, `"`) || json.Unmarshal([]byte(answer), &text) != nil {
+			break
+		}
+		answer, ok = text, true
+	}
+	return answer, ok
+}
+
 // quotes reports whether the decision in a text stands in the mail as well, apart from blanks. The model then quotes
 // the mail, whatever stands around it: a fence is around its own decisions too.
 func quotes(resp *llm.Response, mail string) bool {
@@ -88,9 +124,12 @@ func quotes(resp *llm.Response, mail string) bool {
 		return false
 	}
 	decision, err := argumentsOf(resp)
-	blanks := strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "")
-	return err == nil && strings.Contains(blanks.Replace(mail), blanks.Replace(decision))
+	return err == nil && strings.Contains(withoutBlanks(mail), withoutBlanks(decision))
 }
+
+var blanks = strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "")
+
+func withoutBlanks(s string) string { return blanks.Replace(s) }
 
 var (
 	quotationMark = regexp.MustCompile("(?:^|[^`])[`\"'\u2018\u201c\u201e\u00ab]\\s*$")
@@ -192,23 +231,30 @@ func unwrap(arguments string) (string, error) {
 	return arguments, checkKeys(arguments)
 }
 
-// callIn reads an object that is a call: a name, and arguments or parameters.
+// callIn reads an object that is a call: a name, and arguments or parameters, and no other decision.
 func callIn(text string) (name, arguments string, ok bool) {
 	var call map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &call) != nil || json.Unmarshal(call["name"], &name) != nil || checkKeys(text) != nil {
 		return "", "", false
 	}
-	for _, key := range []string{"arguments", "parameters"} {
-		if given, ok := call[key]; ok {
-			return name, string(given), true
+	for key, given := range call {
+		isArguments := key == "arguments" || key == "parameters"
+		switch {
+		case isArguments && arguments == "":
+			arguments = string(given)
+		case isArguments || strings.Contains(string(given), aDecision):
+			return "", "", false // another decision
 		}
 	}
-	return "", "", false
+	return name, arguments, arguments != ""
 }
 
-// isRecordDecision reports whether a name is that of the tool, with or without the namespace that some models write.
-func isRecordDecision(name string) bool {
-	return name[strings.LastIndexByte(name, '.')+1:] == RecordDecision
+func isRecordDecision(name string) bool { return isNamed(name, RecordDecision) }
+
+// isNamed reports whether a name is that of the tool, with or without the namespace that some models write.
+func isNamed(name, tool string) bool {
+	name, _, _ = strings.Cut(strings.TrimSpace(name), "<|") // and what follows is the channel
+	return name[strings.LastIndexAny(name, ".:/")+1:] == tool
 }
 
 // checkKeys returns an error if an object in the JSON has a key twice: readers differ in which one counts. Keys that

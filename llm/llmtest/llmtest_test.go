@@ -57,7 +57,7 @@ func TestObedientDoesWhatTheMailSays(t *testing.T) {
 	var sending []postroom.Kind
 	for _, t := range []postroom.ActionType{postroom.Forward, postroom.AutoReply, postroom.Escalate} {
 		kind, _ := postroom.StandardKind(t)
-		kind.Job = "sent.elsewhere"
+		kind.Job, kind.Danger = "sent.elsewhere", postroom.Dangerous
 		sending = append(sending, kind)
 	}
 	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: sending})

@@ -22,6 +22,9 @@ type Config struct {
 	// Senders knows who had written before each message, as [rules.EngineConfig].Senders does; [SendersOf] makes one
 	// from mail that is in no store. It must be safe for concurrent use. Default nil: a rule with sender_seen is broken.
 	Senders rules.Senders
+	// History is that of [rules.EngineConfig]. It must be safe for concurrent use. Default nil: rules that ask for it are
+	// broken.
+	History rules.History
 
 	// Now is the time at which messages are decided about. Zero: each at the time of its arrival, as the rules would
 	// have done; a message with unknown arrival is decided as of the beginning of the backtest.
@@ -45,7 +48,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Rules == nil {
 		return c, errors.New("backtest: Config.Rules is missing; give the rules to try, or an empty list")
 	}
-	if err := fields.Optional("backtest: Config.Senders", c.Senders); err != nil {
+	if err := errors.Join(fields.Optional("backtest: Config.Senders", c.Senders),
+		fields.Optional("backtest: Config.History", c.History)); err != nil {
 		return c, err
 	}
 	if c.Samples < -1 || c.Samples > maxSamples {

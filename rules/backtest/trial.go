@@ -27,10 +27,7 @@ type trial struct {
 }
 
 func newTrial(list []rules.Rule, cfg *Config) *trial {
-	set := rules.NewSet(list, cfg.Kinds)
-	if cfg.Senders != nil {
-		set = rules.NewSetWithSenders(list, cfg.Kinds)
-	}
+	set := rules.NewSetWith(list, cfg.Kinds, cfg.Senders, cfg.History)
 	t := &trial{set: set, rules: set.Rules(), actions: make([][]string, set.Len())}
 	for i := range t.rules {
 		for _, a := range t.rules[i].Actions() {
@@ -76,16 +73,22 @@ func (c *counter) judge(ctx context.Context, messages []*postroom.Message) (now,
 }
 
 func (c *counter) judgeOne(ctx context.Context, msg *postroom.Message, now, before *verdict) error {
-	f := &rules.Facts{Server: c.cfg.AuthServer}
+	f, at := &rules.Facts{Server: c.cfg.AuthServer}, c.timeOf(msg)
 	if c.tried.set.AsksSenders() || c.against != nil && c.against.set.AsksSenders() {
 		var err error
 		if f.SenderSeen, err = c.cfg.Senders.SenderSeen(ctx, msg); err != nil {
 			return fmt.Errorf("ask whether the sender had written before: %w", err)
 		}
 	}
-	at := c.timeOf(msg)
+	var err error
+	if f.Past, err = c.tried.set.PastOf(ctx, c.cfg.History, msg, at); err != nil {
+		return err
+	}
 	*now = c.tried.decide(msg, at, f)
 	if c.against != nil {
+		if f.Past, err = c.against.set.PastOf(ctx, c.cfg.History, msg, at); err != nil {
+			return err
+		}
 		*before = c.against.decide(msg, at, f)
 	}
 	return nil

@@ -48,7 +48,8 @@ func searchesOf(r *rules.Rule, longest int) (searches, near []string, err error)
 		return nil, nil, errors.New("it is disabled")
 	case r.Scope == rules.ScopeAccount || r.AccountID != "":
 		return nil, nil, errors.New("filters are those of one account; this rule names one")
-	case r.Schedule.From != "" || r.Schedule.Until != "" || len(r.Schedule.Times) > 0 || len(r.Schedule.Weekdays) > 0:
+	case r.Schedule.From != "" || r.Schedule.Until != "" || len(r.Schedule.Times) > 0 || len(r.Schedule.Weekdays) > 0 ||
+		r.Schedule.LabelOnlyUntil != "":
 		return nil, nil, errors.New("filters have no schedule")
 	}
 	condition := r.Condition

@@ -96,6 +96,9 @@ func (f *Filter) condition(s *search) (rules.Condition, error) {
 			all = append(all, c)
 			continue
 		}
+		if _, err := understood(part.text); err != nil { // a bracket may close that of the format
+			return rules.Condition{}, err
+		}
 		c, err := s.condition(fmt.Sprintf(part.format, part.text))
 		if err != nil {
 			return rules.Condition{}, err

@@ -59,3 +59,37 @@ func TestOperatorsAreNoWords(t *testing.T) {
 		require.Contains(t, string(got.Marshal()), want)
 	}
 }
+
+// A form of which it is not known what Gmail makes of it is no words either.
+func TestFormsOfListsAreNoWords(t *testing.T) {
+	star := []string{postroom.LabelStarred}
+	options := &gmailfilter.ImportOptions{Owner: "ada@home.example"}
+	for _, query := range []string{"to:me,ann", "to:(me,ann)", "-to:me,ann", "to:me|ann", "to:me;ann", "to:(me, ann)",
+		"-{to:me,ann}",
+		`to:"me",ann`, "from:ann@x.example,bob@y.example",
+		"-from:(ann@x.example, bob@y.example)", "subject:a|b", "a|b", "NOT a",
+		"a AND NOT b", "AROUND 5 a", "a AROUND b", "(a", "{a b", "a)", `"a b`, "a) OR (b", "(a}", "-(a",
+		"delivered-to:me",
+		"Reply-To:ann", "list-id:x", "deliveredto:me,ann"} {
+		for _, f := range []gmailfilter.Filter{{Query: query}, {NegatedQuery: query}} {
+			f.AddLabels = star
+			got := gmailfilter.Import([]gmailfilter.Filter{f}, options)
+			require.Empty(t, got.File.Rules, query)
+			require.Equal(t, rulesfile.Skipped, got.Untranslated[0].Left)
+		}
+	}
+	for _, f := range []gmailfilter.Filter{{To: "me,ann"}, {From: "ann@x.example, bob@y.example"},
+		{Subject: "a) OR (b"},
+		{From: "a) (b"},
+		{NegatedQuery: "a} {b"}, {Subject: "(a"}} {
+		f.AddLabels = star
+		require.Empty(t, gmailfilter.Import([]gmailfilter.Filter{f}, options).File.Rules, f)
+	}
+	for _, query := range []string{"to:(me ann)", "{to:me cc:me}", "a AND b", `from:"Lee, Ann"`, "subject:(a, b)",
+		"a | b", "+a",
+		"-(a b)",
+		"a not b", `"a AND NOT b"`, "(to:me) OR {a b}", `subject:"a|b"`, "http://x.example/a", "12:30"} {
+		got := gmailfilter.Import([]gmailfilter.Filter{{Query: query, AddLabels: star}}, options)
+		require.Len(t, got.File.Rules, 1, query)
+	}
+}

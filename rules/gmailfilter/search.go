@@ -25,13 +25,9 @@ func (s *search) condition(query string) (rules.Condition, error) {
 		return rules.Condition{}, fmt.Errorf(
 			"%q has letters beyond ASCII, which Gmail compares without accents and rules do not", query)
 	}
-	parsed, err := gmailquery.Parse(query, gmailquery.Options{Now: time.Now()})
+	parsed, err := understood(query)
 	if err != nil {
-		return rules.Condition{}, fmt.Errorf("%q: %w", query, err)
-	}
-	if len(parsed.Doubts) > 0 {
-		d := parsed.Doubts[0]
-		return rules.Condition{}, fmt.Errorf("%q: it is not known what Gmail takes %s for", query, d.Term)
+		return rules.Condition{}, err
 	}
 	if parsed.Root == nil {
 		return rules.Condition{}, fmt.Errorf("%q finds all mail", query)
@@ -41,6 +37,18 @@ func (s *search) condition(query string) (rules.Condition, error) {
 		return rules.Condition{}, fmt.Errorf("%q: %w", query, err)
 	}
 	return c, nil
+}
+
+// understood returns a query if it is known what Gmail takes all of it for.
+func understood(query string) (gmailquery.Query, error) {
+	parsed, err := gmailquery.Parse(query, gmailquery.Options{Now: time.Now(), Strict: true})
+	if err == nil && len(parsed.Doubts) > 0 {
+		err = fmt.Errorf("it is not known what Gmail takes %s for", parsed.Doubts[0].Term)
+	}
+	if err != nil {
+		return parsed, fmt.Errorf("%q: %w", query, err)
+	}
+	return parsed, nil
 }
 
 func (s *search) node(n gmailquery.Node) (rules.Condition, error) {

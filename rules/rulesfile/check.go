@@ -43,6 +43,7 @@ func (p *fileParser) checkRule(m *mapping, r *rules.Rule, places conditionPlaces
 		p.refuseForgeable(r.Condition, "", places, report)
 	}
 	p.warnLabelIDs(r.Condition, "", places)
+	p.warnUnknown(r.Condition, "", places)
 	p.noteTimes(r.Condition, "", false, places)
 	p.checkAction(m, r)
 	for i, also := range r.Also {
@@ -162,6 +163,17 @@ func (p *fileParser) labelHint(label string) string {
 	return "list it there if it is no slip"
 }
 
+// warnUnknown warns of conditions on what is never found out.
+func (p *fileParser) warnUnknown(c rules.Condition, path string, places conditionPlaces) {
+	if why, unknown := p.config.unknown[c.Type]; unknown && c.Op == "" {
+		p.warning(places.find(rules.JoinPath(path, "type")),
+			fmt.Sprintf("%s is never known here, and the rule matches nothing", c.Type), why)
+	}
+	for i, child := range c.Children {
+		p.warnUnknown(child, rules.JoinPath(path, fmt.Sprintf("children[%d]", i)), places)
+	}
+}
+
 // warnLabelIDs warns of conditions on a label that is neither an id nor a name in the file's labels.
 func (p *fileParser) warnLabelIDs(c rules.Condition, path string, places conditionPlaces) {
 	if c.Type == rules.LabelPresent {
@@ -198,11 +210,16 @@ func (p *fileParser) noteTimes(c rules.Condition, path string, negated bool, pla
 	at := func() position { return places.find(rules.JoinPath(path, "type")) }
 	switch {
 	case c.Type == rules.NewerThan, c.Type == rules.Now:
-		p.note(at(), fmt.Sprintf("%s is decided when the message arrives, and not again later", c.Type), "")
-	case c.Type == rules.OlderThan && negated:
-		p.note(at(), "not older_than is decided when the message arrives, and not again later", "")
+		p.note(at(), fmt.Sprintf("%s is decided when the message arrives, and not again later", c.Type))
+	case c.Type == rules.IAnswered, c.Type == rules.TheyAnswered, c.Type == rules.SenderWrittenTo:
+		p.note(at(), fmt.Sprintf("%s is decided when the message arrives, and again only with older_than, thread_quiet or "+
+			"since_i_wrote in the rule", c.Type))
+	case c.IsAge() && negated:
+		p.note(at(), fmt.Sprintf("not %s is decided when the message arrives, and not again later", c.Type))
+	case c.Type == rules.ThreadQuiet, c.Type == rules.SinceIWrote:
+		p.note(at(), "the messages of a thread are asked about again when this is longer ago than "+c.Value)
 	case c.Type == rules.OlderThan:
-		p.note(at(), "messages are asked about again when they are older than "+c.Value, "")
+		p.note(at(), "messages are asked about again when they are older than "+c.Value)
 	}
 	for i, child := range c.Children {
 		p.noteTimes(child, rules.JoinPath(path, fmt.Sprintf("children[%d]", i)), negated != (c.Op == rules.Not), places)

@@ -59,6 +59,39 @@ func Differences(before, after []rules.Rule) []Difference {
 	return list
 }
 
+// TestDifferences is [Differences] for the tests of files, which correspond by name.
+func TestDifferences(before, after []Test) []Difference {
+	var list []Difference
+	texts := make(map[string]string, len(after))
+	for i := range after {
+		texts[after[i].Name] = shownTest(&after[i])
+	}
+	was := make(map[string]bool, len(before))
+	for i := range before {
+		name := before[i].Name
+		was[name] = true
+		if old, is := shownTest(&before[i]), texts[name]; old != is {
+			list = append(list, Difference{name, old, is})
+		}
+	}
+	for i := range after {
+		if name := after[i].Name; !was[name] {
+			list = append(list, Difference{Name: name, After: texts[name]})
+		}
+	}
+	return list
+}
+
+// shownTest is the test as a file says it.
+func shownTest(t *Test) string {
+	list := &docNode{kind: docList}
+	list.add("", testTree(t))
+	root := &docNode{kind: docMapping}
+	root.add("tests", list)
+	root.arrange(&fileShape)
+	return strings.TrimPrefix(string(root.format(nil)), "tests:\n")
+}
+
 // shown is the rule as a file says it, and why it is disabled.
 func shown(r *rules.Rule) string {
 	list := &docNode{kind: docList}

@@ -46,3 +46,20 @@ func TestDifferencesOfRules(t *testing.T) {
 	large := rulesfile.Difference{Before: strings.Join(lines, "\n"), After: "y\n" + strings.Join(lines, "\nz\n")}
 	require.NotEmpty(t, large.String(), "which is shown as a whole")
 }
+
+func TestDifferencesOfTests(t *testing.T) {
+	f := parsed(t, beforeRevision)
+	was := f.Tests
+	require.Empty(t, rulesfile.TestDifferences(was, was))
+	changed := was[0]
+	changed.Actions = []rules.RuleAction{{Type: "archive"}}
+	added := changed
+	added.Name = "tea"
+	list := rulesfile.TestDifferences(was, []rulesfile.Test{changed, added})
+	require.Len(t, list, 2)
+	require.Equal(t, "changed", list[0].Kind())
+	require.Contains(t, list[0].String(), "- ")
+	require.Equal(t, "tea", list[1].Name)
+	require.NotContains(t, "\n"+list[1].String(), "\n- ")
+	require.Len(t, rulesfile.TestDifferences(was, nil), 1)
+}

@@ -8,6 +8,8 @@
 // # A whole file
 //
 //	labels: [Newsletters, Receipts]   # created where they do not exist, as are those that actions name
+//	snippets:                         # texts for auto_reply and others that have a body: {snippet: got it}
+//	  got it: 'Dear {{first_name|all}}, I have received it. {{own_name}}'
 //	rules:
 //	  - name: Newsletters
 //	    description: Anything one can unsubscribe from, but not what the team sends.
@@ -56,6 +58,9 @@
 //	    message: {labels: [INBOX], sender_seen: true}
 //	    now: 2026-01-31T08:00:00Z
 //	    actions: []
+//
+// What other mail tells is in the message as well: sender_seen and sender_written_to, and i_wrote and they_wrote, the
+// times at which the owner and another have last written in the thread.
 //
 // A test expects actions, the names of the rules that match under rules, or under without the names of rules that must
 // not match.

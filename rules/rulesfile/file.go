@@ -24,6 +24,8 @@ type File struct {
 	Source string
 	// Labels are the names listed under labels; see [File.NeededLabels].
 	Labels []string
+	// Snippets are the texts that actions name in place of their body, by their names. The rules have the texts.
+	Snippets map[string]string
 	// Rules are in the order of the file, which decides between rules of one priority; never nil.
 	Rules []rules.Rule
 	// Tests are the tests of the rules; [File.Test] runs them.
@@ -32,6 +34,8 @@ type File struct {
 	Warnings []Problem
 	// Notes say what people may not expect of what is right.
 	Notes []Problem
+
+	unread []Problem // the warnings of revisions
 }
 
 // MaxFileSize is far beyond what a person writes.
@@ -46,6 +50,7 @@ type parseConfig struct {
 	now   time.Time // zero: times that cannot be waited for are warnings
 
 	refused map[postroom.ActionType]string // why
+	unknown map[rules.Kind]string          // why
 }
 
 // WithKinds names the actions that rules may have. Without it they are those that package gmail carries out.
@@ -58,6 +63,13 @@ func WithKinds(kinds *postroom.Kinds) ParseOption {
 func WithRefused(why map[postroom.ActionType]string) ParseOption {
 	why = maps.Clone(why)
 	return ParseOption{func(c *parseConfig) { c.refused = why }}
+}
+
+// WithUnknown warns of rules with conditions that ask for what is never found out where the rules are used, with the
+// reason and what to do: such a rule matches nothing.
+func WithUnknown(why map[rules.Kind]string) ParseOption {
+	why = maps.Clone(why)
+	return ParseOption{func(c *parseConfig) { c.unknown = why }}
 }
 
 // WithFiles names the directory of the files that values_from names. Without it there are none; [ParseFile] takes the

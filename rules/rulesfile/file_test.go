@@ -79,6 +79,8 @@ func TestNotesSayWhatIsDecidedOnce(t *testing.T) {
         - {type: now, part: weekday, value: "1"}
         - {op: not, children: [{type: older_than, value: 3d}]}
         - {type: older_than, value: 4d}
+        - {type: thread_quiet, value: 5d}
+        - {type: i_answered}
     action: archive
 `
 	file, err := rulesfile.Parse("rules.yaml", strings.NewReader(text))
@@ -93,6 +95,9 @@ func TestNotesSayWhatIsDecidedOnce(t *testing.T) {
 		"7: now is decided when the message arrives, and not again later",
 		"8: not older_than is decided when the message arrives, and not again later",
 		"9: messages are asked about again when they are older than 4d",
+		"10: the messages of a thread are asked about again when this is longer ago than 5d",
+		"11: i_answered is decided when the message arrives, and again only with older_than, thread_quiet or since_i_wrote " +
+			"in the rule",
 	}, notes)
 }
 
@@ -268,7 +273,7 @@ func TestAFileNamesOnlyWhatIsCarriedOut(t *testing.T) {
 	require.ErrorContains(t, parse(postroom.Escalate), "r.yaml:4:13: action escalate is not carried out here")
 
 	escalate, _ := postroom.StandardKind(postroom.Escalate)
-	escalate.Job = "escalate.pager"
+	escalate.Job, escalate.Danger = "escalate.pager", postroom.Dangerous
 	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{escalate},
 		Without: []postroom.ActionType{postroom.Trash}})
 	require.NoError(t, err)

@@ -12,9 +12,9 @@ import (
 	"github.com/postroom-go/postroom/rules/internal/yamlscalar"
 )
 
-// Marshal returns the text of a rules file with the labels and the rules of f, in its canonical form: [Parse] returns
-// the same. The rules must be valid. Fields that files lack are omitted: ids, accounts, times, and why a rule is
-// disabled. The priority and the scope of each rule are written if they are not the default.
+// Marshal returns the text of a rules file with the labels, the snippets and the rules of f, in its canonical form:
+// [Parse] returns the same. The rules must be valid. Fields that files lack are omitted: ids, accounts, times, and why
+// a rule is disabled. The priority and the scope of each rule are written if they are not the default.
 func Marshal(f *File) []byte { return marshal(f, nil) }
 
 // marshal writes notes above the rules, by their places in the file.
@@ -22,6 +22,9 @@ func marshal(f *File, notes map[int][]string) []byte {
 	root := &docNode{kind: docMapping}
 	if len(f.Labels) > 0 {
 		root.add("labels", textList(f.Labels))
+	}
+	if len(f.Snippets) > 0 {
+		root.add("snippets", snippetsTree(f.Snippets))
 	}
 	all := len(f.Rules) > 0 && !slices.ContainsFunc(f.Rules, func(r rules.Rule) bool { return !r.Continue })
 	if all {
@@ -136,6 +139,7 @@ func scheduleTree(s *rules.Schedule) *docNode {
 	n.addText("until", s.Until)
 	n.addTexts("times", s.Times)
 	n.addTexts("weekdays", s.Weekdays)
+	n.addText("label_only_until", s.LabelOnlyUntil)
 	n.addText("zone", s.Zone)
 	return n
 }

@@ -66,6 +66,15 @@ func messageTree(t *Test) *docNode {
 	if t.SenderSeen {
 		n.addBool("sender_seen", true)
 	}
+	if t.Past.WrittenTo {
+		n.addBool("sender_written_to", true)
+	}
+	if !t.Past.Mine.IsZero() {
+		n.addText("i_wrote", t.Past.Mine.Format(time.RFC3339Nano))
+	}
+	if t.Past.Theirs.After(m.ReceivedAt) {
+		n.addText("they_wrote", t.Past.Theirs.Format(time.RFC3339Nano))
+	}
 	n.addText("body", m.BodyPlain)
 	n.addText("html", m.BodyHTML)
 	return n

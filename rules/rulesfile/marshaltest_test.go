@@ -30,6 +30,7 @@ func TestATestIsAdded(t *testing.T) {
 		Attachments: []postroom.Attachment{{Filename: "a, b.pdf", ContentType: "application/pdf; x=y"}},
 	}
 	added := rulesfile.Test{Name: "Tea: – \"tea\"", Message: m, Now: at, SenderSeen: true, Authenticated: true,
+		Past:  rules.Past{WrittenTo: true, Mine: at.Add(-time.Hour), Theirs: at.Add(time.Minute)},
 		Rules: []string{}}
 	revised, err := file.Revise(rulesfile.Revision{Tests: []rulesfile.Test{added}})
 	require.NoError(t, err)
@@ -38,6 +39,9 @@ func TestATestIsAdded(t *testing.T) {
 	got := revised.Tests[1]
 	require.Equal(t, added.Name, got.Name)
 	require.True(t, got.SenderSeen)
+	require.Equal(t, added.Past.WrittenTo, got.Past.WrittenTo)
+	require.True(t, added.Past.Mine.Equal(got.Past.Mine))
+	require.True(t, added.Past.Theirs.Equal(got.Past.Theirs))
 	require.Equal(t, []string{}, got.Rules, "no rule")
 	require.True(t, at.Equal(got.Now))
 	require.Equal(t, m.From, got.Message.From)

@@ -29,6 +29,9 @@ func (p *fileParser) document(root ast.Node) {
 	if n, ok := m.values["labels"]; ok {
 		p.labels(n)
 	}
+	if n, ok := m.values["snippets"]; ok {
+		p.snippets(n)
+	}
 	if n, ok := m.values["matching"]; ok {
 		p.matching(n)
 	}
@@ -145,6 +148,7 @@ func (p *fileParser) parameters(n ast.Node) postroom.Parameters {
 		for _, key := range m.keys {
 			parameters[key] = p.plain(m.values[key], "parameter "+key)
 		}
+		p.useSnippet(n, parameters)
 	}
 	return parameters
 }
@@ -186,7 +190,8 @@ func (p *fileParser) schedule(n ast.Node) rules.Schedule {
 	if m == nil {
 		return s
 	}
-	for key, to := range map[string]*string{"from": &s.From, "until": &s.Until, "zone": &s.Zone} {
+	for key, to := range map[string]*string{"from": &s.From, "until": &s.Until, "zone": &s.Zone,
+		"label_only_until": &s.LabelOnlyUntil} {
 		if value, ok := m.values[key]; ok {
 			*to, _ = p.text(value, key)
 		}

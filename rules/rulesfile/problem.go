@@ -89,8 +89,8 @@ func (s *source) warning(at position, message, hint string) {
 	s.warnings = append(s.warnings, s.at(at, message, hint))
 }
 
-func (s *source) note(at position, message, hint string) {
-	s.notes = append(s.notes, s.at(at, message, hint))
+func (s *source) note(at position, message string) {
+	s.notes = append(s.notes, s.at(at, message, ""))
 }
 
 // maxShown keeps a message readable that is about a very long line.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -36,4 +37,27 @@ func TestRefusedActionsAreWarnedOf(t *testing.T) {
 	file, err = rulesfile.Parse("r.yaml", strings.NewReader(text))
 	require.NoError(t, err)
 	require.Empty(t, file.Warnings)
+}
+
+// A rule that asks for what is never found out is no fault of the file: it is warned of, at the condition.
+func TestUnknownMeaningsAreWarnedOf(t *testing.T) {
+	const text = `rules:
+  - name: Work
+    condition:
+      op: and
+      children:
+        - {type: unread}
+        - op: not
+          children: [{type: topic, value: work}]
+    action: star
+  - name: High
+    condition: {type: priority, value: high}
+    action: star
+`
+	unknown := rulesfile.WithUnknown(map[rules.Kind]string{rules.Topic: "switch it on"})
+	file, err := rulesfile.Parse("r.yaml", strings.NewReader(text), unknown)
+	require.NoError(t, err)
+	require.Len(t, file.Warnings, 1)
+	require.True(t, strings.HasPrefix(file.Warnings[0].String(),
+		"r.yaml:8:29: topic is never known here, and the rule matches nothing; switch it on\n"), file.Warnings[0].String())
 }

@@ -3,6 +3,7 @@ package rulesfile
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -26,9 +27,11 @@ type Revision struct {
 }
 
 // Revise returns the file with the change, in the canonical form of [Format]. Unchanged parts stay, comments
-// included. The comments of a removed rule are removed with it, and those within a replaced rule move above it. The
-// file is parsed again with the options, which must be those that f was parsed with. A name in Remove that no rule of
-// the file has, and an invalid result, are errors; a fault of the file is a [*FileError].
+// included. The comments of a removed rule are removed with it, and those within a replaced rule move above it. A
+// replaced rule whose condition stays goes on to take its values from other files; one whose condition changes has them
+// written out, which is a warning of the result and of what is revised of it. The file is parsed again with the
+// options, which must be those that f was parsed with. A name in Remove that no rule of the file has, and an invalid
+// result, are errors; a fault of the file is a [*FileError].
 func (f *File) Revise(change Revision, options ...ParseOption) (*File, error) {
 	if err := fields.Required("rules: Revise: f", f, "a file that was read by Parse"); err != nil {
 		return nil, err
@@ -50,7 +53,8 @@ func (f *File) Revise(change Revision, options ...ParseOption) (*File, error) {
 	if len(preamble) == 0 && len(change.Labels) > 0 && !tree.has("labels") {
 		preamble = tree.takeHead() // it would otherwise follow the labels
 	}
-	if err := tree.revise(change); err != nil {
+	unread, err := tree.revise(change, f.Rules)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
 	tree.arrange(&fileShape)
@@ -61,6 +65,12 @@ func (f *File) Revise(change Revision, options ...ParseOption) (*File, error) {
 	if len(Differences(change.of(f.Rules), revised.Rules)) > 0 {
 		return nil, fmt.Errorf("%s: %w", f.Name, errRevisedDiffers)
 	}
+	for _, name := range unread {
+		revised.unread = append(revised.unread, Problem{File: f.Name, Message: fmt.Sprintf(
+			"the rule %q takes values from a file: they are written out now, and the file is not read any more", name)})
+	}
+	revised.unread = append(slices.Clone(f.unread), revised.unread...)
+	revised.Warnings = append(revised.Warnings, revised.unread...)
 	return revised, nil
 }
 
@@ -80,13 +90,14 @@ func (c *Revision) of(before []rules.Rule) []rules.Rule {
 	return after
 }
 
-// revise changes the tree of a file.
-func (n *docNode) revise(change Revision) error {
+// revise changes the tree of a file that has the rules. It returns the names of those that no longer take values from
+// other files.
+func (n *docNode) revise(change Revision, before []rules.Rule) (unread []string, err error) {
 	list := n.collection("rules")
 	for _, name := range change.Remove {
 		i := list.named(name)
 		if i < 0 {
-			return fmt.Errorf("there is no rule %q to remove", name)
+			return nil, fmt.Errorf("there is no rule %q to remove", name)
 		}
 		list.entries = slices.Delete(list.entries, i, i+1)
 	}
@@ -94,11 +105,15 @@ func (n *docNode) revise(change Revision) error {
 	for _, r := range change.Rules {
 		r.Normalize()
 		value := ruleTreeWithin(r, all)
-		if i := list.named(r.Name); i >= 0 {
-			list.entries[i].replace(value)
-		} else {
+		i := list.named(r.Name)
+		if i < 0 {
 			list.add("", value)
+			continue
 		}
+		if old := list.entries[i].value; old.reads() && !value.keepCondition(old, &r, before) {
+			unread = append(unread, r.Name)
+		}
+		list.entries[i].replace(value)
 	}
 	n.reviseTests(change.Tests)
 	for _, label := range change.Labels {
@@ -107,7 +122,25 @@ func (n *docNode) revise(change Revision) error {
 			labels.add("", &docNode{kind: docText, text: label})
 		}
 	}
-	return nil
+	return unread, nil
+}
+
+// reads reports whether a rule takes values from other files.
+func (n *docNode) reads() bool {
+	return slices.ContainsFunc(n.all(nil), func(e *docEntry) bool { return e.key == "values_from" })
+}
+
+// keepCondition moves the condition of the old tree of a rule to the new one, if the rule still asks the same.
+func (n *docNode) keepCondition(old *docNode, r *rules.Rule, before []rules.Rule) bool {
+	same := func(was rules.Rule) bool { return was.Name == r.Name && reflect.DeepEqual(was.Condition, r.Condition) }
+	condition := func(e *docEntry) bool { return e.key == "condition" }
+	from, to := slices.IndexFunc(old.entries, condition), slices.IndexFunc(n.entries, condition)
+	if from < 0 || to < 0 || !slices.ContainsFunc(before, same) {
+		return false
+	}
+	n.entries[to], old.entries[from].of = old.entries[from], n
+	old.entries = slices.Delete(old.entries, from, from+1)
+	return true
 }
 
 func (n *docNode) reviseTests(tests []Test) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -86,6 +87,36 @@ func TestReviseRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "rules: Revise: f")
 	_, err = (&rulesfile.File{Name: "x", Source: "rules: ["}).Revise(rulesfile.Revision{})
 	require.ErrorAs(t, err, &faults)
+}
+
+// A rule goes on to read its values from a file while its condition stays; otherwise it is said that it does not.
+func TestReviseSaysWhichFileIsNotReadAnyMore(t *testing.T) {
+	files := rulesfile.WithFiles(fstest.MapFS{"teas.txt": {Data: []byte("oolong\nsencha\n")}})
+	const text = `rules:
+  - name: Tea
+    condition: {type: subject_contains, values_from: teas.txt} # all of them
+    action: archive
+`
+	f, err := rulesfile.Parse("rules.yaml", strings.NewReader(text), files)
+	require.NoError(t, err)
+	rule := f.Rules[0]
+	rule.Action = postroom.Star
+	f, err = f.Revise(rulesfile.Revision{Rules: []rules.Rule{rule}}, files)
+	require.NoError(t, err)
+	require.Empty(t, f.Warnings)
+	require.Contains(t, f.Source, "values_from: teas.txt")
+	require.Equal(t, 1, strings.Count(f.Source, "# all of them"), f.Source)
+	require.Contains(t, f.Source, "action: star")
+
+	rule.Condition = rules.AllOf(rule.Condition, rules.Condition{Type: rules.Starred})
+	f, err = f.Revise(rulesfile.Revision{Rules: []rules.Rule{rule}}, files)
+	require.NoError(t, err)
+	f, err = f.Revise(rulesfile.Revision{Labels: []string{"Tea"}}, files)
+	require.NoError(t, err)
+	require.NotContains(t, f.Source, "values_from")
+	require.Equal(t, 1, strings.Count(f.Source, "# all of them"), f.Source)
+	require.Len(t, f.Warnings, 1)
+	require.Contains(t, f.Warnings[0].String(), `rules.yaml: the rule "Tea" takes values from a file`)
 }
 
 // What stands at the top stays there.

@@ -28,6 +28,7 @@ func Schema(kinds *postroom.Kinds) []byte {
 func schemaOf(kinds *postroom.Kinds) jsonschema.Schema {
 	file := jsonschema.Object(map[string]any{
 		"labels":   jsonschema.Schema{"type": "array", "items": jsonschema.Text("the name of a label"), "description": "labels that are created where they do not exist, as are those that actions name"},
+		"snippets": jsonschema.Schema{"type": "object", "additionalProperties": jsonschema.Text("a text, which may have variables such as {{first_name}}"), "description": "texts that actions name with the parameter snippet in place of body"},
 		"matching": jsonschema.Enum("first", "all").About("first: the first rule that matches decides; all: the rules after it are tried as well, unless it says stop: true"),
 		"rules":    jsonschema.List(jsonschema.Ref("rule")),
 		"tests":    jsonschema.List(jsonschema.Ref("test")),
@@ -111,9 +112,12 @@ func parametersSchema(kind *postroom.Kind) jsonschema.Schema {
 	var required []string
 	for _, p := range kind.Parameters {
 		properties[p.Name] = parameterSchema(&p)
-		if p.Required {
+		if p.Required && p.Name != paramBody { // which a snippet may be in place of
 			required = append(required, p.Name)
 		}
+	}
+	if _, ok := properties[paramBody]; ok {
+		properties[paramSnippet] = jsonschema.Text("the name of a text under snippets, in place of body")
 	}
 	of := jsonschema.Schema{"type": "object", "properties": properties}
 	s := jsonschema.Schema{"properties": jsonschema.Schema{"parameters": of}}

@@ -125,7 +125,8 @@ func predicateValues(kind rules.Kind) map[string]any {
 	if of, ok := map[rules.Kind]string{
 		rules.SenderEmail: "a@a.example", rules.To: "a@a.example", rules.Cc: "a@a.example", rules.LargerThan: "1.5mb",
 		rules.SmallerThan: "3 KB",
-		rules.OlderThan:   "7d", rules.NewerThan: "1Y", rules.AddressCount: "1", rules.RecipientCount: "1",
+		rules.OlderThan:   "7d", rules.ThreadQuiet: "7d", rules.SinceIWrote: "2W", rules.NewerThan: "1Y",
+		rules.AddressCount: "1", rules.RecipientCount: "1",
 		rules.HeaderCount:  "1",
 		rules.HeaderNumber: "1", rules.HeaderDigits: "1", rules.AddressDigits: "1", rules.DateCount: "1",
 		rules.IsAutomatic: "bulk", rules.HasUnsubscribe: "web", rules.AuthResult: "pass", rules.HasHiddenText: "5",

@@ -48,8 +48,12 @@ func messageSchema() jsonschema.Schema {
 		"size":          rules.PredicateFieldSchema(rules.LargerThan, "value"),
 		"authenticated": jsonschema.Schema{"type": "boolean", "description": "Gmail has verified the sender"},
 		"sender_seen":   jsonschema.Schema{"type": "boolean", "description": "the account has had mail from the sender before"},
-		"body":          jsonschema.Text("the plain text"),
-		"html":          jsonschema.Text("the HTML"),
+		"sender_written_to": jsonschema.Schema{"type": "boolean",
+			"description": "the owner had written to the sender before"},
+		"i_wrote":    timeSchema("when the owner has last written in the thread; never if left out"),
+		"they_wrote": timeSchema("when another has; when the message was received if left out"),
+		"body":       jsonschema.Text("the plain text"),
+		"html":       jsonschema.Text("the HTML"),
 	}
 	for _, a := range addressKeys {
 		properties[a.key] = textOrTexts().About("as the field " + a.field + " has it, such as Ada <ada@example.org>")

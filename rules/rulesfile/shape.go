@@ -14,11 +14,11 @@ var (
 	messageKeys = []string{
 		"account", "from", "reply_to", "to", "cc", "bcc", "subject", "date", "received", "headers", "labels",
 		"attachments", "size",
-		"authenticated", "sender_seen", "body", "html",
+		"authenticated", "sender_seen", "sender_written_to", "i_wrote", "they_wrote", "body", "html",
 	}
 	testKeys     = []string{"name", "eml", "message", "now", "rules", "without", "actions"}
-	fileKeys     = []string{"labels", "matching", "rules", "tests"}
-	scheduleKeys = []string{"from", "until", "times", "weekdays", "zone"}
+	fileKeys     = []string{"labels", "snippets", "matching", "rules", "tests"}
+	scheduleKeys = []string{"from", "until", "times", "weekdays", "label_only_until", "zone"}
 	actionKeys   = []string{"action", "parameters"}
 
 	lines         = shape{block: true}
@@ -38,9 +38,9 @@ var (
 		"actions": &expectedShape}}
 
 	fileShape = shape{keys: fileKeys, block: true, apart: true, below: map[string]*shape{
-		"labels": &lines,
-		"rules":  {block: true, apart: true, below: map[string]*shape{"": &ruleShape}},
-		"tests":  {block: true, apart: true, below: map[string]*shape{"": &testShape}},
+		"labels": &lines, "snippets": &lines,
+		"rules": {block: true, apart: true, below: map[string]*shape{"": &ruleShape}},
+		"tests": {block: true, apart: true, below: map[string]*shape{"": &testShape}},
 	}}
 )
 

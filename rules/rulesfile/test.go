@@ -26,6 +26,8 @@ type Test struct {
 
 	Message    *postroom.Message
 	SenderSeen bool // the account has had mail from the sender before
+	// Past is what other mail tells. Theirs is at least the time at which the message was received.
+	Past rules.Past
 	// Authenticated reports whether the file says that the sender is verified; the header of Message does so, too.
 	Authenticated bool
 	// Now is when the message is decided about. The default in a file is the time at which the message was received;
@@ -141,6 +143,7 @@ func (p *fileParser) testMessage(m *mapping, t *Test) {
 		return
 	}
 	t.Message, t.SenderSeen, t.Authenticated = spec.message(parsed), spec.senderSeen, spec.authenticated
+	t.Past = spec.past
 	t.Now = t.Message.ReceivedAt
 	if n, ok := m.values["now"]; ok {
 		t.Now = p.instant(n, "now")

@@ -30,10 +30,12 @@ type testMail struct {
 	size          int64
 	authenticated bool
 	senderSeen    bool
+	past          rules.Past
 }
 
 // ownKeys are the keys that also apply to a message from a file.
-var ownKeys = []string{"account", "received", "headers", "labels", "size", "authenticated", "sender_seen"}
+var ownKeys = []string{"account", "received", "headers", "labels", "size", "authenticated", "sender_seen",
+	"sender_written_to", "i_wrote", "they_wrote"}
 
 // addressKeys are the header fields of keys that hold addresses.
 var addressKeys = []struct{ key, field string }{
@@ -103,6 +105,15 @@ func (p *fileParser) testMailLists(m *mapping, spec *testMail) {
 	}
 	if n, ok := m.values["sender_seen"]; ok {
 		spec.senderSeen = p.boolean(n, "sender_seen")
+	}
+	if n, ok := m.values["sender_written_to"]; ok {
+		spec.past.WrittenTo = p.boolean(n, "sender_written_to")
+	}
+	if n, ok := m.values["i_wrote"]; ok {
+		spec.past.Mine = p.instant(n, "i_wrote")
+	}
+	if n, ok := m.values["they_wrote"]; ok {
+		spec.past.Theirs = p.instant(n, "they_wrote")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/internal/lists"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -39,6 +38,7 @@ type Translation struct {
 	Untranslated []Untranslated
 
 	notes map[int][]string
+	names map[string]int // of the rules, each with the number that the next of this name is tried with
 }
 
 // Marshal returns the text of the rules file, with the differences as a comment above each rule.
@@ -46,7 +46,7 @@ func (t *Translation) Marshal() []byte { return marshal(t.File, t.notes) }
 
 // NewTranslation returns a translation that is still empty.
 func NewTranslation() *Translation {
-	return &Translation{File: &File{Rules: []rules.Rule{}}, notes: map[int][]string{}}
+	return &Translation{File: &File{Rules: []rules.Rule{}}, notes: map[int][]string{}, names: map[string]int{}}
 }
 
 // Add adds a rule, with its untranslated parts.
@@ -72,9 +72,12 @@ func (t *Translation) unusedName(name string) string {
 		name = "rule"
 	}
 	unused := name
-	for n := 2; slices.ContainsFunc(t.File.Rules, func(r rules.Rule) bool { return r.Name == unused }); n++ {
-		unused = fmt.Sprintf("%s (%d)", name, n)
+	for next, taken := t.names[name]; taken; next++ {
+		unused = fmt.Sprintf("%s (%d)", name, next)
+		t.names[name] = next + 1
+		_, taken = t.names[unused]
 	}
+	t.names[unused] = 2
 	return unused
 }
 

@@ -84,6 +84,11 @@ func (s *Store) List(ctx context.Context) ([]rules.Rule, error) {
 	return selectRules(ctx, s.db.Reader(), sqlRules)
 }
 
+// ListTx is List within a transaction.
+func (s *Store) ListTx(ctx context.Context, tx queue.Tx) ([]rules.Rule, error) {
+	return selectRules(ctx, tx, sqlRules)
+}
+
 // ListOf returns the rules of List that belong to the account, or to none.
 func (s *Store) ListOf(ctx context.Context, accountID string) ([]rules.Rule, error) {
 	return selectRules(ctx, s.db.Reader(), sqlRulesFor, accountID)
@@ -92,6 +97,11 @@ func (s *Store) ListOf(ctx context.Context, accountID string) ([]rules.Rule, err
 // Get returns one rule.
 func (s *Store) Get(ctx context.Context, id string) (*rules.Rule, error) {
 	return get(ctx, s.db.Reader(), id)
+}
+
+// GetTx is Get within a transaction.
+func (s *Store) GetTx(ctx context.Context, tx queue.Tx, id string) (*rules.Rule, error) {
+	return get(ctx, tx, id)
 }
 
 // Revision returns the number of changes of the rules: while it is equal, the rules are.

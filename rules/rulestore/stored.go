@@ -53,7 +53,7 @@ func (r *row) stored() postroom.StoredRule {
 	rule.Normalize()
 	stored := postroom.StoredRule{ID: rule.ID, Name: rule.Name, Version: rule.Version(), Enabled: rule.Enabled,
 		SafeMode: rule.SafeMode}
-	for _, a := range rule.Actions() {
+	for _, a := range rule.Permits() {
 		stored.Actions = append(stored.Actions, postroom.RuleAction(a))
 	}
 	return stored

@@ -118,7 +118,24 @@ func (s *Store) Stored(ctx context.Context, accountID string) (bool, error) {
 
 // Version returns a version with its rules. A number that no version has is [postroom.ErrNotFound].
 func (s *Store) Version(ctx context.Context, number int64) (*VersionContent, error) {
-	v, rows, err := versionAt(ctx, s.db.Reader(), number)
+	return contentAt(ctx, s.db.Reader(), number)
+}
+
+// NewestTx returns the newest version of the account's rules, with them, as the transaction sees it; before there is
+// one, [postroom.ErrNotFound].
+func (s *Store) NewestTx(ctx context.Context, tx queue.Tx, accountID string) (*VersionContent, error) {
+	newest, err := lastVersion(ctx, tx, accountID)
+	if err != nil {
+		return nil, fmt.Errorf("read the newest version of the rules: %w", err)
+	}
+	if newest.Number == 0 {
+		return nil, fmt.Errorf("a version of the rules of account %q: %w", accountID, postroom.ErrNotFound)
+	}
+	return contentAt(ctx, tx, newest.Number)
+}
+
+func contentAt(ctx context.Context, q dbquery.Querier, number int64) (*VersionContent, error) {
+	v, rows, err := versionAt(ctx, q, number)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +193,17 @@ func (s *Store) RuleAt(ctx context.Context, id, version string) (*rules.Rule, er
 
 // KnowsSource reports whether a version was read from a file with the text.
 func (s *Store) KnowsSource(ctx context.Context, text string) (bool, error) {
+	return knowsSource(ctx, s.db.Reader(), text)
+}
+
+// KnowsSourceTx is KnowsSource within a transaction.
+func (s *Store) KnowsSourceTx(ctx context.Context, tx queue.Tx, text string) (bool, error) {
+	return knowsSource(ctx, tx, text)
+}
+
+func knowsSource(ctx context.Context, q dbquery.Querier, text string) (bool, error) {
 	var n int
-	if err := dbquery.Get(ctx, s.db.Reader(), &n, sqlSourceKnown, text); err != nil {
+	if err := dbquery.Get(ctx, q, &n, sqlSourceKnown, text); err != nil {
 		return false, fmt.Errorf("look for a rules file among the versions: %w", err)
 	}
 	return n > 0, nil

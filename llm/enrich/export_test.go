@@ -1,0 +1,4 @@
+package enrich
+
+// SQLPrune is the statement of [Prune].
+const SQLPrune = sqlPrune

@@ -1,0 +1,11 @@
+package enrich_test
+
+import (
+	"testing"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/llm/enrich"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m, queue.Migrate, enrich.Migrate) }
