@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"mime/htmltext":                 {},
 	"mime/lookalike":                {"mime", "mime/authres", "mime/htmltext"},
 	"mime/reply":                    {"mime", "mime/htmltext"},
+	"mime/safehtml":                 {},
 	"mime/calendar":                 {"mime", "mime/internal/"},
 	"gmail":                         {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/mailindex", "gmail/mailstore", "gmail/outbox", "gmail/internal/"},
 	"gmail/outbox":                  {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/mailstore", "gmail/internal/"},
@@ -41,13 +42,22 @@ var mayImport = map[string][]string{
 	"gmail/auth/keychain":           {"gmail/auth"},
 	"gmail/auth/tokenstore":         {"gmail/auth", "gmail/auth/"},
 	"gmail/pubsub":                  {"gmail"},
-	"gmail/unsubscribe":             {"", "queue", "mime", "mime/"},
-	"gmail/senders":                 {"", "queue", "mime", "mime/authres", "gmail", "gmail/gmailapi", "gmail/mailindex", "gmail/mailstore"},
+	"gmail/unsubscribe":             {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/outbox"},
+	"gmail/senders":                 {"", "queue", "mime", "mime/authres", "mime/reply", "gmail", "gmail/gmailapi", "gmail/mailindex", "gmail/mailstore"},
+	"gmail/archive":                 {"", "queue", "mime", "gmail/gmailapi", "gmail/mailstore", "gmail/internal/"},
+	"gmail/archive/folder":          {},
 	"gmail/aging":                   {"", "queue", "gmail", "gmail/mailstore", "rules"},
-	"gmail/replies":                 {"", "queue", "gmail/mailstore"},
+	"gmail/escalation":              {"", "queue", "gmail", "gmail/gmailapi", "gmail/mailstore"},
+	"gmail/replies":                 {"", "queue", "gmail/mailstore", "gmail/internal/"},
+	"gmail/reminders":               {"", "queue", "gmail/internal/"},
 	"gmail/tasks":                   {"", "queue", "gmail/internal/"},
+	"gmail/notes":                   {"", "queue", "mime/", "gmail/internal/"},
+	"gmail/appointments":            {"", "queue", "mime", "gmail/gmailapi", "gmail/outbox", "gmail/internal/"},
 	"gmail/drafting":                {"", "queue", "mime", "mime/", "gmail", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/replies"},
-	"gmail/pipeline":                {"", "queue", "queue/driver", "gmail", "gmail/aging", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/senders", "rules", "rules/rulesfile", "rules/rulestore", "safety", "safety/audit", "safety/checkpoint", "safety/events", "safety/stop", "undo"},
+	"gmail/voice":                   {"", "queue", "mime", "mime/", "gmail/mailindex", "gmail/mailstore"},
+	"gmail/away":                    {"", "queue", "mime", "mime/", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox"},
+	"gmail/pipeline":                {"", "queue", "queue/driver", "gmail", "gmail/aging", "gmail/away", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/senders", "gmail/telemetry", "rules", "rules/lessons", "rules/rulesfile", "rules/rulestore", "safety", "safety/activity", "safety/audit", "safety/checkpoint", "safety/events", "safety/stop", "undo"},
+	"gmail/telemetry":               {"", "queue", "gmail", "gmail/outbox", "rules", "safety", "undo"},
 	"gmail/pipeline/webapi":         {"", "queue", "gmail", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/pipeline", "rules", "rules/rulestore", "safety", "safety/checkpoint", "safety/reasons", "safety/stop"},
 	"gmail/gmailtest":               {"queue", "queue/sqlite", "mime", "mime/", "gmail/gmailtest/"},
 	"gmail/gmailtest/cmd/gmailtest": {"gmail/gmailtest", "gmail/gmailtest/"},
@@ -58,13 +68,17 @@ var mayImport = map[string][]string{
 	"gmail/gmailtest/sample":        {"gmail/gmailtest/"},
 	"rules":                         {"", "queue", "mime", "mime/", "rules/internal/"},
 	"rules/backtest":                {"", "mime/authres", "rules", "rules/internal/"},
+	"rules/learn":                   {"", "mime", "mime/authres", "rules"},
+	"rules/onboarding":              {"", "queue", "mime", "rules"},
+	"rules/lessons":                 {"", "queue", "rules", "rules/backtest", "rules/learn", "rules/rulesfile"},
 	"rules/rulesfile":               {"", "mime", "mime/", "rules", "rules/internal/"},
 	"rules/rulestore":               {"", "queue", "rules"},
 	"rules/sieve":                   {"", "rules", "rules/rulesfile", "rules/internal/"},
 	"rules/gmailfilter":             {"", "rules", "rules/rulesfile", "rules/internal/"},
 	"rules/ruleschat":               {"", "queue", "rules", "rules/rulesfile", "llm"},
-	"llm":                           {"queue", "llm/internal/"},
+	"llm":                           {"", "queue", "llm/internal/"},
 	"llm/decide":                    {"", "queue", "mime", "mime/", "llm", "llm/guidance", "llm/internal/"},
+	"llm/enrich":                    {"", "queue", "mime", "mime/", "llm/decide"},
 	"llm/compose":                   {"", "mime", "mime/", "llm", "llm/internal/"},
 	"llm/guidance":                  {"", "queue", "llm/internal/"},
 	"llm/agent":                     {"", "queue", "mime", "mime/", "llm", "llm/internal/"},
@@ -142,10 +156,10 @@ func TestLightPackagesStayLight(t *testing.T) {
 		"pgregory.net/rapid":             "test libraries do not belong into users' binaries",
 	}
 	for _, name := range []string{".", "./mime", "./mime/calendar", "./mime/htmltext", "./mime/authres",
-		"./mime/bounce", "./mime/charset", "./mime/lookalike", "./mime/reply", "./rules", "./rules/backtest",
+		"./mime/bounce", "./mime/charset", "./mime/lookalike", "./mime/reply", "./mime/safehtml", "./rules", "./rules/backtest",
 		"./rules/rulesfile", "./rules/rulestore", "./rules/sieve", "./rules/gmailfilter", "./safety", "./undo",
 		"./gmail/mailindex", "./queue", "./queue/queueui", "./llm", "./llm/decide",
-		"./llm/guidance", "./llm/agent"} {
+		"./llm/guidance", "./llm/agent", "./llm/enrich"} {
 		t.Run("package "+name, func(t *testing.T) {
 			for _, dep := range list(t, name, "{{.ImportPath}}", "-deps") {
 				for path, why := range forbidden {
@@ -174,6 +188,19 @@ func TestGmailBringsNoClientOfPubSub(t *testing.T) {
 	for _, dep := range list(t, "./gmail", "{{.ImportPath}}", "-deps") {
 		require.False(t, strings.HasPrefix(dep, "cloud.google.com/go/pubsub/"),
 			"package gmail depends on %s: gmail/pubsub does", dep)
+	}
+}
+
+// The SDKs of clouds cost 9 and 22 MB, and the daemon archives into a folder.
+func TestTheArchiveBringsNoCloud(t *testing.T) {
+	for _, pkg := range []string{"./gmail/archive", "./gmail/archive/folder", "./examples/postroomd"} {
+		for _, dep := range list(t, pkg, "{{.ImportPath}}", "-deps") {
+			for _, path := range []string{"github.com/aws", "cloud.google.com/go/storage", "github.com/Azure",
+				"gocloud.dev/blob/gcsblob", "gocloud.dev/blob/s3blob", "gocloud.dev/blob/azureblob"} {
+				require.False(t, dep == path || strings.HasPrefix(dep, path+"/"),
+					"package %s depends on %s: a program that wants it opens a bucket there by itself", pkg, dep)
+			}
+		}
 	}
 }
 
@@ -207,7 +234,7 @@ func TestTheAppOfPostroomdHasNoCommands(t *testing.T) {
 func TestMimeBringsNoHTTP(t *testing.T) {
 	// The library of mime/calendar brings one.
 	for _, pkg := range []string{"./mime", "./mime/authres", "./mime/bounce", "./mime/charset", "./mime/htmltext",
-		"./mime/lookalike", "./mime/reply"} {
+		"./mime/lookalike", "./mime/reply", "./mime/safehtml"} {
 		require.NotContains(t, list(t, pkg, "{{.ImportPath}}", "-deps"), "net/http", "package %s depends on net/http", pkg)
 	}
 }

@@ -15,6 +15,7 @@ type summary struct {
 	Rules     map[string]int `json:"rules"`
 	Approvals int            `json:"approvals"`
 	Unmatched int            `json:"unmatched"`
+	Drafts    int            `json:"drafts"`
 	Broken    []struct {
 		Index           int
 		Subject, Reason string
@@ -52,6 +53,7 @@ func check(first, second summary) []string {
 	expect(len(first.Actions) >= 5, "only %d kinds of action", len(first.Actions))
 	expect(len(first.Rules) >= 5, "only %d rules matched", len(first.Rules))
 	expect(first.Approvals > 0, "nothing waits for approval")
+	expect(first.Drafts == 1, "%d drafts lie ready", first.Drafts)
 	expect(first.Unmatched > 0, "nothing is unmatched")
 	expect(first.Jobs["completed"] > first.Messages, "only %d jobs completed", first.Jobs["completed"])
 	expect(first.Jobs["failed"] == len(first.Broken), "%d jobs failed and %d messages are broken", first.Jobs["failed"],

@@ -50,6 +50,8 @@ type actionQuery struct {
 	Source  string `jsonschema:"deterministic, llm, host or none"              query:"source"`
 	State   string `jsonschema:"such as completed, failed or pending_approval" query:"state"`
 	Window  string `jsonschema:"how far back, such as 24h or 7d"               query:"window"`
+	Least   string `jsonschema:"the decision was at least that sure, 0 to 1"   query:"min_confidence"`
+	Most    string `jsonschema:"the decision was at most that sure, 0 to 1"    query:"max_confidence"`
 	Batch   string `jsonschema:"what one batch did, by its name"               query:"batch"`
 	Before  string `jsonschema:"next of the page before"                       query:"before"`
 }
@@ -57,7 +59,8 @@ type actionQuery struct {
 // filter returns the filter of the ledger for the caller of a request.
 func (q actionQuery) filter(r *http.Request, h *app.App) (safety.Filter, error) {
 	f, err := h.ActionFilter(r.Context(), app.ActionQuery{Mailbox: q.Mailbox, Sender: q.Sender, Rule: q.Rule, Kind: q.Kind,
-		Source: q.Source, State: q.State, Window: q.Window, Batch: q.Batch}, time.Now())
+		Source: q.Source, State: q.State, Window: q.Window, Batch: q.Batch, MinConfidence: q.Least,
+		MaxConfidence: q.Most}, time.Now())
 	f.Before, f.AccountID = q.Before, cmp.Or(webapi.CallerOf(r).AccountID, f.AccountID)
 	return f, err
 }
@@ -147,26 +150,28 @@ func (a actionsAPI) undoOne(r *http.Request, _ webapi.None) (v undone, err error
 
 // An undoFilter selects what to take back.
 type undoFilter struct {
-	Mailbox string `json:"mailbox,omitempty" jsonschema:"address of the mailbox"`
-	Sender  string `json:"sender,omitempty"  jsonschema:"an address or a domain"`
-	Rule    string `json:"rule,omitempty"    jsonschema:"the rule that decided, by its name or id"`
-	Kind    string `json:"kind,omitempty"    jsonschema:"the kind of action, such as archive"`
-	Source  string `json:"source,omitempty"  jsonschema:"deterministic, llm, host or none"`
-	Window  string `json:"window,omitempty"  jsonschema:"how far back from at, such as 24h or 7d"`
-	Batch   string `json:"batch,omitempty"   jsonschema:"what one batch did, by its name"`
+	Mailbox string `json:"mailbox,omitempty"        jsonschema:"address of the mailbox"`
+	Sender  string `json:"sender,omitempty"         jsonschema:"an address or a domain"`
+	Rule    string `json:"rule,omitempty"           jsonschema:"the rule that decided, by its name or id"`
+	Kind    string `json:"kind,omitempty"           jsonschema:"the kind of action, such as archive"`
+	Source  string `json:"source,omitempty"         jsonschema:"deterministic, llm, host or none"`
+	Window  string `json:"window,omitempty"         jsonschema:"how far back from at, such as 24h or 7d"`
+	Batch   string `json:"batch,omitempty"          jsonschema:"what one batch did, by its name"`
+	Least   string `json:"min_confidence,omitempty" jsonschema:"the decision was at least that sure, 0 to 1"`
+	Most    string `json:"max_confidence,omitempty" jsonschema:"the decision was at most that sure, 0 to 1"`
 }
 
 // ledger returns the filter of the ledger, for actions until a time.
 func (q undoFilter) ledger(r *http.Request, h *app.App, at time.Time) (safety.Filter, error) {
 	f, err := h.ActionFilter(r.Context(), app.ActionQuery{Mailbox: q.Mailbox, Sender: q.Sender, Rule: q.Rule, Kind: q.Kind,
-		Source: q.Source, Window: q.Window, Batch: q.Batch}, at)
+		Source: q.Source, Window: q.Window, Batch: q.Batch, MinConfidence: q.Least, MaxConfidence: q.Most}, at)
 	if err != nil {
 		return f, err
 	}
 	f.AccountID = cmp.Or(webapi.CallerOf(r).AccountID, f.AccountID)
 	if kind := postroom.ActionType(q.Kind); f.SelectsAll() || safety.IsUndo(kind) || safety.IsRedo(kind) {
 		return f, usage.Errorf("name what to take back: a mailbox, a sender, a rule, a kind that is no undo, a source, " +
-			"a window or a batch")
+			"a window, a confidence or a batch")
 	}
 	f.Until = at
 	return f, nil

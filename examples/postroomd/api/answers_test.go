@@ -232,3 +232,18 @@ func TestWhatIsNotDoneToASearch(t *testing.T) {
 	require.Len(t, call[view.MailPage](w, "GET", "/mail?mailbox="+sample.Owner+"&q=in:inbox", "", http.StatusOK).Messages,
 		1)
 }
+
+// What a person would approve of a mailbox that this machine has no access to is not done here: the request says so.
+func TestRequestsThatCannotBeDoneHereSaySo(t *testing.T) {
+	w := newWorld(t, mail("ann@example.com", "tea"))
+	w.decide(deleteTea, "subject:tea")
+	type request struct{ ID, Access string }
+	list := call[[]request](w, "GET", "/approvals", "", http.StatusOK)
+	require.NotEmpty(t, list)
+	require.Empty(t, list[0].Access)
+	w.app.Env.Config.Gmail.Address = "somebody.else@example.com"
+	marked := call[[]request](w, "GET", "/approvals", "", http.StatusOK)
+	require.Contains(t, marked[0].Access, "it cannot be done here, no access here: ")
+	shown := call[request](w, "GET", "/approvals/"+list[0].ID, "", http.StatusOK)
+	require.Equal(t, marked[0].Access, shown.Access)
+}

@@ -10,11 +10,14 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/bulk"
+	"github.com/postroom-go/postroom/examples/postroomd/fixing"
+	"github.com/postroom-go/postroom/examples/postroomd/subscriptions"
 	"github.com/postroom-go/postroom/examples/postroomd/tokens"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/lessons"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -35,7 +38,7 @@ func New(h *app.App) (*Handler, error) {
 	cfg := webapi.Config{
 		Authorize: access{h}.authorize,
 		Prefix:    prefix, CheckRule: func(rule *rules.Rule) error { return checkRefused(h.Env, rule) },
-		More: routes(h, done), Status: status, Logger: h.Log,
+		More: routes(h, done), Status: status, Logger: h.Log, Held: h.HeldByRestore,
 	}
 	switch paths := h.Env.Config.Paths; {
 	case len(paths.MailboxRules) > 0:
@@ -58,14 +61,20 @@ func New(h *app.App) (*Handler, error) {
 func routes(h *app.App, done <-chan struct{}) []webapi.Route {
 	of := mailboxes{h}
 	return slices.Concat(instructionsAPI{h}.routes(), approvalsAPI{h, of}.routes(), mailAPI{h, of}.routes(),
+		fixAPI{h, of}.routes(),
 		bulkAPI{h, of}.routes(), actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(), ruleActivityAPI{h, of}.routes(),
-		mailboxesAPI{h, of}.routes(), jobsAPI{h}.routes(), tasksAPI{h, of}.routes(),
+		mailboxesAPI{h, of}.routes(), archiveAPI{h, of}.routes(), awayAPI{h, of}.routes(),
+		jobsAPI{h}.routes(), tasksAPI{h, of}.routes(),
+		notesAPI{h, of}.routes(),
+		remindersAPI{h, of}.routes(),
+		draftsAPI{h, of}.routes(), voiceAPI{h, of}.routes(), subscriptionsAPI{h, of}.routes(), agentsAPI{h, of}.routes(),
+		modelCallsAPI{h, of}.routes(), meaningAPI{h, of}.routes(), learnAPI{h, of}.routes(),
 		eventsAPI{h, of, done, &openStreams{of: map[string]int{}}}.routes())
 }
 
 // OpenAPI returns the description of the API, as JSON.
 func OpenAPI() ([]byte, error) {
-	return webapi.OpenAPI("Postroom", "1", prefix, webapi.Routes(webapi.Config{More: routes(nil, nil)}))
+	return webapi.OpenAPI("Postroom", "1", prefix, webapi.Routes(webapi.Config{More: routes(nil, nil)}), schemaNames)
 }
 
 // ServeOpenAPI serves the description of the API.
@@ -105,9 +114,12 @@ func status(err error) int {
 	switch {
 	case is(safety.ErrNotApprover):
 		return http.StatusForbidden
-	case is(guidance.ErrChanged, bulk.ErrChanged, safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired,
-		safety.ErrAltered, rules.ErrDecidedAgain):
+	case is(guidance.ErrChanged, bulk.ErrChanged, fixing.ErrChanged, subscriptions.ErrChanged, safety.ErrState,
+		safety.ErrApprovalVoid, safety.ErrApprovalExpired, safety.ErrAltered, rules.ErrDecidedAgain, lessons.ErrState,
+		lessons.ErrBulk, lessons.ErrRight):
 		return http.StatusConflict
+	case is(app.ErrNotRevoked):
+		return http.StatusBadGateway
 	case typed, is(guidance.ErrInvalid, guidance.ErrSame):
 		return http.StatusUnprocessableEntity
 	}

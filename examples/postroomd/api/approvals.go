@@ -48,8 +48,9 @@ const (
 type approval struct {
 	webapi.Request
 	Mailbox string     `json:"mailbox"`
-	Would   string     `json:"would"`          // what the action would do, as after "It would"
-	Mail    *view.Mail `json:"mail,omitempty"` // absent: the message is no longer here
+	Would   string     `json:"would"`            // what the action would do, as after "It would"
+	Access  string     `json:"access,omitempty"` // why it cannot be done by the server's machine, and what to do
+	Mail    *view.Mail `json:"mail,omitempty"`   // absent: the message is no longer here
 }
 
 // A wholeApproval is a request with all that a person would look at before an answer.
@@ -57,7 +58,8 @@ type wholeApproval struct {
 	webapi.Request
 	Mailbox    string            `json:"mailbox"`
 	Would      string            `json:"would"`
-	Forever    bool              `json:"forever"` // it cannot be taken back
+	Access     string            `json:"access,omitempty"` // why it cannot be done by the server's machine, and what to do
+	Forever    bool              `json:"forever"`          // it cannot be taken back
 	Mail       *view.WholeMail   `json:"mail,omitempty"`
 	Change     *view.LabelChange `json:"change,omitempty"`
 	Recipients []view.Recipient  `json:"recipients,omitempty"`
@@ -92,10 +94,14 @@ func (a approvalsAPI) list(r *http.Request, in webapi.RequestFilter) ([]approval
 	if err != nil {
 		return nil, err
 	}
+	lacking, err := view.LackingAccess(ctx, a.app)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]approval, len(waiting))
 	for i, w := range waiting {
 		list[i] = approval{Request: webapi.NewRequest(w, nil, names.Name), Mailbox: addresses[w.Action.AccountID],
-			Would: view.InWords(w.Action, names)}
+			Would: view.InWords(w.Action, names), Access: lacking[w.Action.AccountID]}
 		if list[i].Mail, err = view.StoredMail(ctx, a.app, w.Action, names); err != nil {
 			return nil, err
 		}
@@ -120,8 +126,8 @@ func (a approvalsAPI) show(r *http.Request, _ webapi.None) (v wholeApproval, err
 		return v, err
 	}
 	v = wholeApproval{Request: webapi.NewRequest(whole.Waiting, nil, names.Name), Mailbox: whole.Mailbox,
-		Would: whole.Would, Forever: whole.Forever, Mail: whole.Mail, Change: whole.Change, Recipients: whole.Recipients,
-		Note: whole.Note, Edited: whole.Edited, Refused: whole.Refused}
+		Would: whole.Would, Access: whole.Access, Forever: whole.Forever, Mail: whole.Mail, Change: whole.Change,
+		Recipients: whole.Recipients, Note: whole.Note, Edited: whole.Edited, Refused: whole.Refused}
 	v.Message = whole.Sends
 	return v, nil
 }
@@ -132,7 +138,7 @@ func (a approvalsAPI) ask(r *http.Request, in webapi.AnswerBody) (v webapi.Answe
 	if err != nil {
 		return v, err
 	}
-	if err := view.AskAgain(r.Context(), a.app, shown, webapi.CallerOf(r).Name, in.Why); err != nil {
+	if err := a.app.RejectAndAskAgain(r.Context(), shown, webapi.CallerOf(r).Name, in.Why); err != nil {
 		return v, err
 	}
 	return a.answered(r)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/bulk"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/tokens"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
@@ -43,7 +44,7 @@ func TestAProgramAsksTheModelAgain(t *testing.T) {
 		w.as = token
 		ask(of, status)
 	}
-	w.as = w.add("own", tokens.Own, sample.Owner)
+	w.as = w.add("approves", tokens.Approve, sample.Owner) // as on the page
 	ask("/mail/"+sample.Owner+"/none", http.StatusNotFound)
 	ask("/mail/"+other+"/"+w.search("subject:tea").Messages[0].ID, http.StatusNotFound)
 	require.NoError(t, w.app.RunJobs(t.Context()))
@@ -54,6 +55,7 @@ func TestAProgramAsksTheModelAgain(t *testing.T) {
 	ask(of, http.StatusOK) // one asking at a time
 	require.NoError(t, w.app.RunJobs(t.Context()))
 	require.Equal(t, 2, len(model.Seen()))
+	w.as = w.add("own", tokens.Own, sample.Owner)
 	waits := call[[]webapi.Request](w, "GET", "/approvals", "", http.StatusOK)
 	require.Len(t, waits, 1)
 	require.Equal(t, postroom.Delete, waits[0].Action.Action)
@@ -66,4 +68,31 @@ func TestAProgramAsksTheModelAgain(t *testing.T) {
 	recorder, answer := plain.try("POST", "/mail/"+sample.Owner+"/"+plain.search("subject:tea").Messages[0].ID+"/ask", "")
 	require.Equal(t, http.StatusUnprocessableEntity, recorder.Code, answer)
 	require.Contains(t, answer, "no model is configured")
+}
+
+// A program has the model asked about a search, as a preview has shown it.
+func TestAProgramAsksTheModelAboutASearch(t *testing.T) {
+	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, func(llmtest.Asked) llmtest.Reply {
+		return llmtest.Reply{ToolCalls: []llm.ToolCall{{ID: "call_1", Name: decide.RecordDecision,
+			Arguments: llmtest.Decision("star", "{}", 0.95)}}}
+	})
+	w := newWorldWith(t, "", func(c *config.Config) {
+		c.LLM.Provider, c.LLM.Model.Model, c.LLM.BaseURL, c.LLM.APIKey = "openai", "small", model.URL, "sk-1"
+	}, mail("ann@example.com", "tea"), mail("bob@example.org", "tea"))
+	before := len(model.Seen())
+	type preview struct {
+		Count  int
+		Digest string
+	}
+	p := call[preview](w, "POST", "/mail/ask/preview", `{"q": "subject:tea"}`, http.StatusOK)
+	require.Equal(t, 2, p.Count)
+	call[problem](w, "POST", "/mail/ask", `{"q": "subject:tea"}`, http.StatusUnprocessableEntity)
+	call[problem](w, "POST", "/mail/ask", `{"q": "subject:tea", "digest": "x"}`, http.StatusConflict)
+	body := `{"q": "subject:tea", "digest": "` + p.Digest + `"}`
+	require.Equal(t, bulk.Asked{Asked: 2}, call[bulk.Asked](w, "POST", "/mail/ask", body, http.StatusOK))
+	require.Equal(t, bulk.Asked{Already: 2}, call[bulk.Asked](w, "POST", "/mail/ask", body, http.StatusOK))
+	require.NoError(t, w.app.RunJobs(t.Context()))
+	require.Len(t, model.Seen(), before+2)
+	w.as = w.add("looks", tokens.See)
+	call[problem](w, "POST", "/mail/ask", body, http.StatusForbidden)
 }

@@ -16,12 +16,17 @@ type bulkAPI struct {
 	of  mailboxes
 }
 
-func (a bulkAPI) routes() []webapi.Route {
+func (a bulkAPI) routes() []webapi.Route { //nolint:dupl // a table of other routes
 	return []webapi.Route{
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mail/act/preview", Scope: webapi.See,
 			Account: a.of.byBody, Summary: "Say what doing one thing to all mail that a search finds would do"}, a.preview),
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mail/act", Scope: webapi.Approve, Account: a.of.byBody,
 			Summary: "Do what a preview has shown, if it still is that, as one batch that can be taken back"}, a.act),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mail/ask/preview", Scope: webapi.See,
+			Account: a.of.byBody, Summary: "Say about which mail that a search finds the model would be asked again"},
+			a.previewAsking),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mail/ask", Scope: webapi.Approve, Account: a.of.byBody,
+			Summary: "Ask the model again about what a preview has shown; what it wants goes through the gate"}, a.ask),
 	}
 }
 
@@ -71,4 +76,40 @@ func (a bulkAPI) act(r *http.Request, in bulkBody) (v bulkDone, err error) {
 	}
 	v.Done, err = bulk.Act(r.Context(), a.app, request, in.Digest, func(int, int) {})
 	return v, err
+}
+
+// An askQuery is the mail that the model is to be asked about again.
+type askQuery struct {
+	Mailbox string `json:"mailbox,omitempty" jsonschema:"address of the mailbox; may be left out where there is one"`
+	Query   string `json:"q"                 jsonschema:"as in Gmail's search box; not empty"`
+	Spam    bool   `json:"spam,omitempty"    jsonschema:"also search spam and trash"`
+}
+
+func (q askQuery) bulk() bulkQuery {
+	return bulkQuery{Mailbox: q.Mailbox, Query: q.Query, Spam: q.Spam}
+}
+
+func (a bulkAPI) previewAsking(r *http.Request, in askQuery) (v bulkPreview, err error) {
+	request, err := a.request(r, in.bulk())
+	if err != nil {
+		return v, err
+	}
+	v.Preview, err = bulk.PlanAsking(r.Context(), a.app, request)
+	return v, err
+}
+
+type askBody struct {
+	askQuery
+	Digest string `json:"digest" jsonschema:"that of the preview"`
+}
+
+func (a bulkAPI) ask(r *http.Request, in askBody) (v bulk.Asked, err error) {
+	if in.Digest == "" {
+		return v, usage.Errorf("give digest as mail/ask/preview has answered it")
+	}
+	request, err := a.request(r, in.bulk())
+	if err != nil {
+		return v, err
+	}
+	return bulk.Ask(r.Context(), a.app, request, in.Digest)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/internal/dbtest"
@@ -149,8 +153,13 @@ func TestActionsAreFoundAndTakenBack(t *testing.T) {
 		preview := call[struct {
 			At, Digest string
 			Undone     int
+			Groups     []view.UndoGroup
 		}](w, "POST", "/undo/preview", `{"rule": "Star"}`, http.StatusOK)
 		require.Equal(t, 1, preview.Undone)
+		require.Len(t, preview.Groups, 1)
+		require.True(t, preview.Groups[0].Changes)
+		require.Equal(t, list.List[0].Subject, preview.Groups[0].Examples[0].Subject)
+		require.Equal(t, list.List[0].Sender, preview.Groups[0].Examples[0].Sender)
 		body := fmt.Sprintf(`{"rule": "Star", "at": %q, "digest": %q}`, preview.At, preview.Digest)
 		call[problem](w, "POST", "/undo", strings.Replace(body, preview.Digest, "other", 1), http.StatusConflict)
 		require.Len(t, w.search("is:starred").Messages, 1)
@@ -212,6 +221,7 @@ func TestMailboxesAndJobs(t *testing.T) {
 	}](w, "PATCH", one, `{"description": "bills"}`, http.StatusOK)
 	require.Equal(t, "bills", described.Description)
 	require.True(t, described.ForModels)
+	call[problem](w, "PATCH", one, `{}`, http.StatusUnprocessableEntity)
 	call[problem](w, "PATCH", box+"/labels/none", `{}`, http.StatusNotFound)
 
 	call[any](w, "GET", "/status", "", http.StatusOK)
@@ -230,6 +240,77 @@ func TestMailboxesAndJobs(t *testing.T) {
 	call[any](w, "GET", "/mail/"+sample.Owner+"/"+id+"/explanation", "", http.StatusOK)
 	call[problem](w, "GET", "/mail/"+sample.Owner+"/none", "", http.StatusNotFound)
 	call[problem](w, "GET", "/mail?cursor=odd", "", http.StatusUnprocessableEntity)
+}
+
+// Signing out takes the grant back, and needs one.
+func TestAMailboxIsSignedOutOf(t *testing.T) {
+	w := newWorld(t)
+	google, err := gmailtest.Open(t.Context(),
+		gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, google.Close()) }()
+	c := &w.app.Env.Config.Gmail
+	c.ClientID, c.AuthServer, c.Tokens, c.Passphrase = "me", google.URL(), "file", "correct horse"
+	const path = "/mailboxes/" + sample.Owner + "/signout"
+	call[problem](w, "POST", path, "", http.StatusUnprocessableEntity)
+	call[problem](w, "POST", "/mailboxes", `{"email": "nobody"}`, http.StatusUnprocessableEntity)
+	asks := call[struct{ Address string }](w, "POST", "/mailboxes", `{"email": "eve@example.org"}`, http.StatusOK)
+	require.Contains(t, asks.Address, google.URL())
+	require.Contains(t, asks.Address, "eve%40example.org")
+	tokens, err := w.app.Env.Tokens(t.Context())
+	require.NoError(t, err)
+	grant := auth.Grant{Email: sample.Owner, RefreshToken: "1//x", ClientID: "me", Scopes: []string{auth.ScopeModify}}
+	require.NoError(t, tokens.Save(t.Context(), grant))
+	account, err := w.app.Mail.AccountByEmail(t.Context(), sample.Owner)
+	require.NoError(t, err)
+	before, err := w.app.Clients.Client(t.Context(), account.ID)
+	require.NoError(t, err)
+	type signedOut struct {
+		State   string
+		Revoked bool
+	}
+	require.Equal(t, signedOut{"reauthorize", true}, call[signedOut](w, "POST", path, "", http.StatusOK))
+	_, err = tokens.Load(t.Context(), sample.Owner)
+	require.ErrorIs(t, err, auth.ErrNoGrant)
+	after, err := w.app.Clients.Client(t.Context(), account.ID)
+	require.NoError(t, err)
+	require.NotSame(t, before, after, "a client that has what was granted is used no more")
+
+	require.NoError(t, tokens.Save(t.Context(), grant))
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	revoked, err := w.app.SignOutMailbox(gone, sample.Owner, "ada", false)
+	require.NoError(t, err, "it is whole, though its caller has gone")
+	require.True(t, revoked)
+
+	require.NoError(t, tokens.Save(t.Context(), grant))
+	c.AuthServer = "http://127.0.0.1:1"
+	call[problem](w, "POST", path, "", http.StatusBadGateway)
+	require.Equal(t, signedOut{"reauthorize", false}, call[signedOut](w, "POST", path, `{"anyway": true}`, http.StatusOK))
+}
+
+// A grant that is taken back and cannot be forgotten is not said to be there still.
+func TestAGrantIsTakenBackAndNotForgotten(t *testing.T) {
+	w := newWorld(t)
+	folder := w.app.Env.Folder.Tokens()
+	google := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		_ = os.RemoveAll(folder)
+		_ = os.WriteFile(folder, nil, 0o600)
+	}))
+	defer google.Close()
+	c := &w.app.Env.Config.Gmail
+	c.ClientID, c.AuthServer, c.Tokens, c.Passphrase = "me", google.URL, "file", "correct horse"
+	tokens, err := w.app.Env.Tokens(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, tokens.Save(t.Context(), auth.Grant{Email: sample.Owner, RefreshToken: "1//x", ClientID: "me",
+		Scopes: []string{auth.ScopeModify}}))
+	revoked, err := w.app.SignOutMailbox(t.Context(), sample.Owner, "ada", false)
+	require.ErrorIs(t, err, auth.ErrNotDeleted)
+	require.NotErrorIs(t, err, app.ErrNotRevoked)
+	require.True(t, revoked)
+	account, err := w.app.Mail.AccountByEmail(t.Context(), sample.Owner)
+	require.NoError(t, err)
+	require.Equal(t, mailstore.AccountReauthorize, account.State)
 }
 
 // A client that was away sees what happened meanwhile, and each event once.
@@ -262,7 +343,7 @@ type sent struct{ id, kind, data string }
 // events returns the events that are sent after one, until end is called.
 func (w *world) events(address, after string) (events <-chan sent, end func()) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Minute)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1/events", nil)
 	require.NoError(w, err)
 	r.Header.Set("Authorization", "Bearer "+w.as)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/safety/audit"
 )
@@ -53,7 +54,22 @@ func (s *openStreams) begin(token string) (end func(), ok bool) {
 
 func (a eventsAPI) routes() []webapi.Route {
 	return []webapi.Route{webapi.Stream(webapi.Route{Path: "/events", Scope: webapi.See, Account: a.of.byQuery,
-		Summary: "Stream what happens as server-sent events; Last-Event-ID goes on after an event"}, a.stream)}
+		Summary: "Stream what happens as server-sent events; Last-Event-ID goes on after an event"}, a.stream),
+		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: "/acts", Scope: webapi.See, Account: a.of.byQuery,
+			Summary: "List who has stopped, changed and said what: stops, mailboxes, labels, instructions, drafts"}, a.acts)}
+}
+
+type actsQuery struct {
+	Mailbox string `jsonschema:"only this one, by its address" query:"mailbox"`
+	Before  string `jsonschema:"next of the page before"       query:"before"`
+}
+
+func (a eventsAPI) acts(r *http.Request, in actsQuery) (*view.Acts, error) {
+	accountID, err := a.of.byQuery(r)
+	if err != nil {
+		return nil, err
+	}
+	return view.NewActs(r.Context(), a.app, cmp.Or(webapi.CallerOf(r).AccountID, accountID), in.Before)
 }
 
 const (

@@ -75,11 +75,12 @@ func (a instructionsAPI) create(r *http.Request, body newInstruction) (none view
 	if err := webapi.MadeHere(body.ID, body.CreatedAt, body.UpdatedAt, body.Revision); err != nil {
 		return none, err
 	}
-	if err := webapi.KnowsAccounts(r.Context(), a.app.Mail, accountRef(body.Scope, body.ScopeRef)); err != nil {
-		return none, err
-	}
 	return a.changed(r, func(ctx context.Context, tx queue.Tx) (guidance.Instruction, error) {
-		return a.app.Models.Guidance.Create(ctx, tx, guidance.Instruction{
+		err := webapi.KnowsAccounts(ctx, tx, a.app.Mail, accountRef(body.Scope, body.ScopeRef))
+		if err != nil {
+			return guidance.Instruction{}, err
+		}
+		return a.app.InstructedBy(webapi.CallerOf(r).Name).Create(ctx, tx, guidance.Instruction{
 			Name: body.Name, Scope: body.Scope, ScopeRef: body.ScopeRef, Text: body.Text, Forbids: body.Forbids,
 			Unauthenticated: body.Unauthenticated,
 			Enabled:         body.Enabled, Priority: body.Priority,
@@ -92,24 +93,24 @@ func (a instructionsAPI) patch(r *http.Request, p guidance.Patch) (none view.Ins
 		return none, err
 	}
 	return a.changed(r, func(ctx context.Context, tx queue.Tx) (guidance.Instruction, error) {
-		changed, err := a.app.Models.Guidance.Patch(ctx, tx, r.PathValue("id"), p)
+		changed, err := a.app.InstructedBy(webapi.CallerOf(r).Name).Patch(ctx, tx, r.PathValue("id"), p)
 		if err != nil || p.ScopeRef == nil {
 			return changed, err
 		}
-		return changed, webapi.KnowsAccounts(ctx, a.app.Mail, accountRef(changed.Scope, changed.ScopeRef))
+		return changed, webapi.KnowsAccounts(ctx, tx, a.app.Mail, accountRef(changed.Scope, changed.ScopeRef))
 	})
 }
 
 func (a instructionsAPI) remove(r *http.Request, _ webapi.None) (webapi.Removed, error) {
 	id := r.PathValue("id")
 	return webapi.Removed{ID: id}, a.write(r, func(ctx context.Context, tx queue.Tx) error {
-		return a.app.Models.Guidance.Delete(ctx, tx, id)
+		return a.app.InstructedBy(webapi.CallerOf(r).Name).Delete(ctx, tx, id)
 	})
 }
 
 func (a instructionsAPI) swap(r *http.Request, body webapi.SwapBody) (view.Instruction, error) {
 	err := a.write(r, func(ctx context.Context, tx queue.Tx) error {
-		return a.app.Models.Guidance.Swap(ctx, tx, r.PathValue("id"), body.With)
+		return a.app.InstructedBy(webapi.CallerOf(r).Name).Swap(ctx, tx, r.PathValue("id"), body.With)
 	})
 	if err != nil {
 		return view.Instruction{}, err

@@ -115,7 +115,7 @@ func noJob(err error) error {
 	return err
 }
 
-type schedule struct {
+type jobSchedule struct {
 	Name   string    `json:"name"`
 	Type   string    `json:"type"` // of the job
 	Cron   string    `json:"cron"`
@@ -125,20 +125,20 @@ type schedule struct {
 	Fault  string    `json:"fault,omitempty"`
 }
 
-type scheduleList struct {
-	Schedules []schedule `json:"schedules"`
+type jobScheduleList struct {
+	Schedules []jobSchedule `json:"schedules"`
 }
 
-func (a jobsAPI) schedules(r *http.Request, _ webapi.None) (v scheduleList, err error) {
+func (a jobsAPI) schedules(r *http.Request, _ webapi.None) (v jobScheduleList, err error) {
 	list, err := a.app.Queue.Schedules(r.Context())
-	v.Schedules = printer.List(list, func(s queue.StoredSchedule) schedule {
-		return schedule{s.Name, s.Job.Type, s.Cron, s.Paused, s.NextAt, s.LastAt, s.Fault}
+	v.Schedules = printer.List(list, func(s queue.StoredSchedule) jobSchedule {
+		return jobSchedule{s.Name, s.Job.Type, s.Cron, s.Paused, s.NextAt, s.LastAt, s.Fault}
 	})
 	return v, err
 }
 
 func (a jobsAPI) fire(r *http.Request, _ webapi.None) (v started, err error) {
-	result, err := a.app.Queue.FireSchedule(r.Context(), r.PathValue("name"))
+	result, err := a.app.FireSchedule(r.Context(), r.PathValue("name"), webapi.CallerOf(r).Name)
 	if errors.Is(err, queue.ErrScheduleNotFound) {
 		err = webapi.WithStatus(http.StatusNotFound, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/enrichment"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/mailindex"
@@ -42,6 +43,9 @@ type mailQuery struct {
 	Query   string `jsonschema:"as in Gmail's search box, such as from:ada@example.org is:unread" query:"q"`
 	Cursor  string `jsonschema:"next of the page before"                                          query:"cursor"`
 	Spam    bool   `jsonschema:"also search spam and trash"                                       query:"spam"`
+
+	Topic    string `jsonschema:"only mail of the category, as it is known to mean"          query:"topic"`
+	Priority string `jsonschema:"only mail of the level of importance, as it is known to be" query:"priority"`
 }
 
 func (a mailAPI) search(r *http.Request, in mailQuery) (v view.MailPage, err error) {
@@ -53,28 +57,31 @@ func (a mailAPI) search(r *http.Request, in mailQuery) (v view.MailPage, err err
 		return v, err
 	}
 	found, err := a.app.SearchMail(r.Context(), account.ID, mailindex.Search{Query: in.Query, SpamAndTrash: in.Spam,
-		Limit: onPage, Cursor: in.Cursor})
+		Limit: onPage, Cursor: in.Cursor, Also: enrichment.Meant(in.Topic, in.Priority)})
 	if err != nil {
 		return v, err
 	}
 	names, err := a.app.LabelNames(r.Context())
-	return view.NewMailPage(found, names), err
+	if err != nil {
+		return v, err
+	}
+	return view.NewFoundMail(r.Context(), a.app, found, names)
 }
 
-// A wholeMail is a message with its header.
-type wholeMail struct {
+// A mailWithHeader is a message with its header.
+type mailWithHeader struct {
 	view.WholeMail
 	Mailbox string            `json:"mailbox"`
 	Header  []postroom.Header `json:"header"`
 }
 
-func (a mailAPI) show(r *http.Request, _ webapi.None) (v wholeMail, err error) {
+func (a mailAPI) show(r *http.Request, _ webapi.None) (v mailWithHeader, err error) {
 	m, err := a.message(r)
 	if err != nil {
 		return v, err
 	}
 	names, err := a.app.LabelNames(r.Context())
-	return wholeMail{view.NewWholeMail(m, nil, names), r.PathValue("mailbox"), m.Headers}, err
+	return mailWithHeader{view.NewWholeMail(m, nil, names), r.PathValue("mailbox"), m.Headers}, err
 }
 
 type history struct {

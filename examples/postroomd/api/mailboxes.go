@@ -7,10 +7,9 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
-	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/examples/postroomd/view/labels"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -22,27 +21,36 @@ type mailboxesAPI struct {
 
 func (a mailboxesAPI) routes() []webapi.Route {
 	const one = "/mailboxes/{mailbox}"
-	start := func(path, summary string, job func(accountID string) queue.NewJob) webapi.Route {
+	start := func(path, summary string, work app.Work) webapi.Route {
 		return webapi.Handle(webapi.Route{Method: http.MethodPost, Path: one + path, Scope: webapi.Own, Account: a.of.byPath,
 			NoBody: true, Summary: summary},
-			func(r *http.Request, _ webapi.None) (started, error) { return a.start(r, job) })
+			func(r *http.Request, _ webapi.None) (started, error) { return a.start(r, work) })
 	}
 	return []webapi.Route{
 		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: "/mailboxes", Scope: webapi.See, Account: a.of.byQuery,
 			Summary: "List the mailboxes: how far each is taken in, and what holds it"}, a.list),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mailboxes", Scope: webapi.Own,
+			Summary: "Sign in to a mailbox, and add it if it is new: returns where a browser on this machine asks the person"},
+			a.signIn),
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: one + "/pause", Scope: webapi.Own, Account: a.of.byPath,
 			NoBody: true, Summary: "Stop the jobs of a mailbox until it is resumed"}, a.pause),
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: one + "/resume", Scope: webapi.Own, Account: a.of.byPath,
 			NoBody: true, Summary: "Let the jobs of a mailbox run again"}, a.resume),
-		start("/sync", "Read what is new at Gmail now",
-			func(id string) queue.NewJob { return gmail.NewHistorySyncJob(id, 0) }),
-		start("/labels/sync", "Read the labels from Gmail now",
-			func(id string) queue.NewJob { return gmail.NewLabelsSyncJob(id) }),
-		start("/reconcile", "Compare the stored mail with Gmail now", gmail.NewReconcileJob),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: one + "/signout", Scope: webapi.Own, Account: a.of.byPath,
+			NoBody: true, Takes: app.MaxSignOut,
+			Summary: "Sign out: take back at Google what was granted, and stop the jobs until a sign-in"},
+			a.signOut),
+		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: one + "/look", Scope: webapi.See, Account: a.of.byPath,
+			Summary: "Show what the newest mail of a mailbox is, and which rules would sort it"}, a.lastLook),
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: one + "/look", Scope: webapi.Approve, Account: a.of.byPath,
+			NoBody: true, Summary: "Look at the newest mail of a mailbox; nothing is applied"}, a.look),
+		start("/sync", "Read what is new at Gmail now", app.WorkSync),
+		start("/labels/sync", "Read the labels from Gmail now", app.WorkLabels),
+		start("/reconcile", "Compare the stored mail with Gmail now", app.WorkReconcile),
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mail/{mailbox}/{id}/decide", Scope: webapi.Own,
 			Account: a.of.byPath, NoBody: true,
 			Summary: "Decide about a message again by the rules in use; what a person has changed since is left alone"}, a.decide),
-		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mail/{mailbox}/{id}/ask", Scope: webapi.Own,
+		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: "/mail/{mailbox}/{id}/ask", Scope: webapi.Approve,
 			Account: a.of.byPath, NoBody: true,
 			Summary: "Ask the model about a message again; what it wants goes through the gate"}, a.ask),
 		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: one + "/labels", Scope: webapi.See, Account: a.of.byPath,
@@ -86,29 +94,70 @@ type pauseBody struct {
 }
 
 func (a mailboxesAPI) pause(r *http.Request, in pauseBody) (mailbox, error) {
-	return a.change(r, func(ctx context.Context, tx queue.Tx, id string) error {
-		return a.app.Mail.Pause(ctx, tx, a.app.Queue, id, in.Why)
+	return a.change(r, func(ctx context.Context, id, by string) error {
+		return a.app.PauseMailbox(ctx, id, by, in.Why)
 	})
 }
 
 func (a mailboxesAPI) resume(r *http.Request, _ webapi.None) (mailbox, error) {
-	return a.change(r, func(ctx context.Context, tx queue.Tx, id string) error {
-		return a.app.Mail.Resume(ctx, tx, a.app.Queue, id)
-	})
+	return a.change(r, a.app.ResumeMailbox)
 }
 
-func (a mailboxesAPI) change(r *http.Request, change func(context.Context, queue.Tx, string) error) (v mailbox,
-	err error) {
+func (a mailboxesAPI) change(r *http.Request, change func(ctx context.Context, accountID, by string) error) (
+	v mailbox, err error) {
 	account, err := a.of.ofPath(r)
 	if err != nil {
 		return v, err
 	}
-	err = a.app.DB.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error { return change(ctx, tx, account.ID) })
-	if err != nil {
+	if err := change(r.Context(), account.ID, webapi.CallerOf(r).Name); err != nil {
 		return v, err
 	}
 	account, err = a.app.Mail.Account(r.Context(), account.ID)
 	return mailbox{account.Email, account.State}, err
+}
+
+type signInBody struct {
+	Email string `json:"email" jsonschema:"the address of the mailbox"`
+}
+
+// A signingIn is a mailbox whose person is asked.
+type signingIn struct {
+	Email string `json:"email"`
+	// Address is that of Google's page, which waits for five minutes.
+	Address string `json:"address" jsonschema:"of Google's page, for a browser on this machine"`
+}
+
+func (a mailboxesAPI) signIn(r *http.Request, in signInBody) (v signingIn, err error) {
+	v.Email = in.Email
+	v.Address, err = a.app.BeginSignIn(r.Context(), in.Email, webapi.CallerOf(r).Name)
+	return v, err
+}
+
+type signOutBody struct {
+	// Anyway forgets the grant here even if Google does not take it back.
+	Anyway bool `json:"anyway,omitempty" jsonschema:"forget it here even if Google does not take it back"`
+}
+
+// A signedOut is a mailbox that nobody is signed in to any more.
+type signedOut struct {
+	mailbox
+
+	// Revoked reports whether Google has taken back what was granted.
+	Revoked bool `json:"revoked"`
+}
+
+func (a mailboxesAPI) signOut(r *http.Request, in signOutBody) (v signedOut, err error) {
+	account, err := a.of.ofPath(r)
+	if err != nil {
+		return v, err
+	}
+	v.Revoked, err = a.app.SignOutMailbox(r.Context(), account.Email, webapi.CallerOf(r).Name, in.Anyway)
+	if err != nil {
+		return v, err
+	}
+	account, err = a.app.Mail.Account(r.Context(), account.ID)
+	v.mailbox = mailbox{account.Email, account.State}
+	return v, err
 }
 
 // A started is a job that will run.
@@ -118,12 +167,12 @@ type started struct {
 	Already bool `json:"already"`
 }
 
-func (a mailboxesAPI) start(r *http.Request, job func(accountID string) queue.NewJob) (v started, err error) {
+func (a mailboxesAPI) start(r *http.Request, work app.Work) (v started, err error) {
 	account, err := a.of.ofPath(r)
 	if err != nil {
 		return v, err
 	}
-	result, err := a.app.Queue.Enqueue(r.Context(), job(account.ID))
+	result, err := a.app.StartWork(r.Context(), account.ID, work, webapi.CallerOf(r).Name)
 	return started{result.ID, result.Duplicate}, err
 }
 
@@ -153,37 +202,15 @@ func (a mailboxesAPI) ask(r *http.Request, _ webapi.None) (v webapi.None, err er
 	if err != nil {
 		return v, err
 	}
-	return v, a.app.DecideAgain(r.Context(), m)
+	return v, a.app.DecideAgain(r.Context(), m, webapi.CallerOf(r).Name)
 }
 
-// A label is a label of a mailbox.
-type label struct {
-	ID          string             `json:"id"`
-	Name        string             `json:"name"`
-	Type        postroom.LabelType `json:"type"`
-	Description string             `json:"description"` // for a model
-	ForModels   bool               `json:"for_models"`  // a model may use it
-}
-
-func newLabel(l postroom.Label) label {
-	return label{l.ID, l.Name, l.Type, l.Description, l.AvailableToClassifier}
-}
-
-type labelList struct {
-	Labels []label `json:"labels"`
-}
-
-func (a mailboxesAPI) labels(r *http.Request, _ webapi.None) (v labelList, err error) {
+func (a mailboxesAPI) labels(r *http.Request, _ webapi.None) (v labels.LabelList, err error) {
 	account, err := a.of.ofPath(r)
 	if err != nil {
 		return v, err
 	}
-	all, err := a.app.Mail.Labels(r.Context(), account.ID)
-	v.Labels = []label{}
-	for _, l := range all {
-		v.Labels = append(v.Labels, newLabel(l))
-	}
-	return v, err
+	return labels.Of(r.Context(), a.app, account.ID)
 }
 
 type describeBody struct {
@@ -191,28 +218,12 @@ type describeBody struct {
 	ForModels   *bool   `json:"for_models"`
 }
 
-func (a mailboxesAPI) describe(r *http.Request, in describeBody) (v label, err error) {
-	list, err := a.labels(r, webapi.None{})
-	if err != nil {
-		return v, err
-	}
+func (a mailboxesAPI) describe(r *http.Request, in describeBody) (v labels.Label, err error) {
 	account, err := a.of.ofPath(r)
 	if err != nil {
 		return v, err
 	}
-	for _, v = range list.Labels {
-		if v.ID != r.PathValue("label") {
-			continue
-		}
-		if in.Description != nil {
-			v.Description = *in.Description
-		}
-		if in.ForModels != nil {
-			v.ForModels = *in.ForModels
-		}
-		return v, a.app.DB.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
-			return a.app.Mail.DescribeLabel(ctx, tx, account.ID, v.ID, v.Description, v.ForModels)
-		})
-	}
-	return label{}, postroom.ErrNotFound
+	l, err := a.app.DescribeLabel(r.Context(), account.ID, r.PathValue("label"),
+		app.LabelPatch{Description: in.Description, ForModels: in.ForModels}, webapi.CallerOf(r).Name)
+	return labels.New(l), err
 }

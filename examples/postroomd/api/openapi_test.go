@@ -4,6 +4,7 @@ import (
 	"flag"
 	"net/http"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,18 @@ func TestTheDescriptionInDocs(t *testing.T) {
 	there, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(there), string(text), "run with -update when the change is meant")
+}
+
+// Each schema has a plain name of its own, also those whose type is named otherwise.
+func TestSchemasHavePlainNames(t *testing.T) {
+	d := readDocument(t)
+	for of, name := range api.SchemaNames {
+		require.Contains(t, d.Components.Schemas, name, "the name of %v, which no call speaks of", of)
+	}
+	ours := func(*http.Request, webapi.None) (struct{ A webapi.Rule }, error) { panic("it is only described") }
+	_, err := webapi.OpenAPI("Test", "1", "", []webapi.Route{webapi.Handle(webapi.Route{Method: "GET", Path: "/x",
+		Summary: "x"}, ours)}, map[reflect.Type]string{reflect.TypeFor[webapi.Rule](): "ErrorBody"})
+	require.ErrorContains(t, err, "webapi.ErrorBody and webapi.Rule are both ErrorBody: give one of them another name")
 }
 
 const starTea = `{"name": "Star", "condition": {"type": "subject_contains", "value": "tea"}, "action": "star"}`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -23,6 +24,9 @@ type ActionQuery struct {
 	State   string
 	Window  string // how far back, such as 24h or 7d
 	Batch   string // what one application of rules or one bulk action did, by the name that it has returned
+
+	// MinConfidence and MaxConfidence are numbers within 0 and 1: the decision was at least, or at most, that sure.
+	MinConfidence, MaxConfidence string
 }
 
 // ActionFilter returns the filter of the ledger; what is not known is a [usage.Error].
@@ -48,7 +52,38 @@ func (h *App) ActionFilter(ctx context.Context, q ActionQuery, now time.Time) (s
 		}
 		f.Since = now.Add(-window)
 	}
+	var err error
+	f.Confidence, err = ReadConfidence("min_confidence", q.MinConfidence, "max_confidence", q.MaxConfidence)
+	if err != nil {
+		return f, err
+	}
 	return f, h.addKinds(&f, q)
+}
+
+// ReadConfidence returns the range from least to most, whose texts may be empty; nil if both are. What is none is a
+// [usage.Error] that names it as the caller does.
+func ReadConfidence(leastName, least, mostName, most string) (*safety.Range, error) {
+	if least == "" && most == "" {
+		return nil, nil //nolint:nilnil // none is no error, and restricts nothing
+	}
+	r := &safety.Range{Min: 0, Max: 1}
+	for _, of := range []struct {
+		name, text string
+		to         *float64
+	}{{leastName, least, &r.Min}, {mostName, most, &r.Max}} {
+		if of.text == "" {
+			continue
+		}
+		v, err := strconv.ParseFloat(of.text, 64)
+		if err != nil || !(v >= 0 && v <= 1) {
+			return nil, usage.Errorf("%s is %q; it must be a number within 0 and 1, as 0.8", of.name, of.text)
+		}
+		*of.to = v
+	}
+	if r.Min > r.Max {
+		return nil, usage.Errorf("%s is %s, which is more than %s, %s", leastName, least, mostName, most)
+	}
+	return r, nil
 }
 
 func (h *App) addKinds(f *safety.Filter, q ActionQuery) error {

@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,8 +11,10 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/notify/when"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // openTestApp opens an App with a Gmail of its own, and with a file of these rules, if there are any.
@@ -42,4 +45,20 @@ func openTestApp(t *testing.T, rules string, changes ...func(*config.Config)) *A
 func TestProgressIsLookedAtSeldomWhereThatIsSlow(t *testing.T) {
 	require.Equal(t, 250*time.Millisecond, untilLook(time.Millisecond))
 	require.Equal(t, 38*time.Second, untilLook(2*time.Second))
+}
+
+// A digest needs the name of a time zone, which a schedule keeps: without notify.zone it is that of the machine.
+func TestADigestHasTheZoneOfTheMachine(t *testing.T) {
+	a := openTestApp(t, "", func(c *config.Config) { c.Notify.Digest = "07:00" })
+	zone := when.MachineZone()
+	if zone == when.LocalZone {
+		require.ErrorContains(t, a.begin(t.Context()), "notify.zone")
+		return
+	}
+	require.NoError(t, a.begin(t.Context()))
+	schedules, err := a.Queue.Schedules(t.Context())
+	require.NoError(t, err)
+	i := slices.IndexFunc(schedules, func(s queue.StoredSchedule) bool { return s.Name == digestSchedule })
+	require.GreaterOrEqual(t, i, 0)
+	require.Equal(t, zone, schedules[i].Zone)
 }

@@ -17,6 +17,9 @@ import (
 // A granted makes the client of an account from its owner's grant.
 type granted func(mailstore.Account) (*http.Client, error)
 
+// errDemoIsStill is the error of a command that only reads.
+var errDemoIsStill = errors.New("the Gmail of a demo runs with 'postroomd demo', and with commands that change something")
+
 // clientsConfig configures the clients of all accounts, from the configured token or from people's grants.
 func (h *App) clientsConfig() gmail.AccountClientsConfig {
 	// Each worker keeps its connection; the default would close all but two after each call.
@@ -32,6 +35,9 @@ func (h *App) clientsConfig() gmail.AccountClientsConfig {
 		Limits: gmailapi.Limits{UnitsPerMinute: h.Env.Config.Gmail.UnitsPerMinute,
 			Unlimited: h.Env.Config.Gmail.UnitsPerMinute == 0},
 		HTTPClient: func(ctx context.Context, a mailstore.Account) (*http.Client, error) {
+			if h.Env.Demo && h.Server == nil { // and Google is none of its business
+				return nil, errDemoIsStill
+			}
 			if h.Env.ByToken(a) {
 				return &http.Client{Transport: &oauth2.Transport{Source: token, Base: base}}, nil
 			}

@@ -3,20 +3,29 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/agents"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/notify/when"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/reminders"
+	"github.com/postroom-go/postroom/gmail/replies"
+	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/webhook"
 )
 
 // digestTime is when there is a digest; false if there is none.
@@ -26,18 +35,24 @@ func (h *App) digestTime() (when.Time, bool) {
 }
 
 // digests returns the schedule of the digest, if there is one.
-func (h *App) digests() []queue.Schedule {
+func (h *App) digests() ([]queue.Schedule, error) {
 	at, ok := h.digestTime()
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	return []queue.Schedule{{Name: digestSchedule, Cron: at.Cron(), Zone: cmp.Or(h.Env.Config.Notify.Zone, "Local"),
-		Job: notify.NewDigestJob("")}}
+	if h.Zone() == when.LocalZone {
+		return nil, usage.Errorf("notify.digest: this machine does not say the name of its time zone; write it, such as " +
+			"notify.zone = \"Europe/Berlin\"")
+	}
+	return []queue.Schedule{{Name: digestSchedule, Cron: at.Cron(), Zone: h.Zone(), Job: notify.NewDigestJob("")}}, nil
 }
 
-// digestZone is the zone of the digest, which was checked.
-func (h *App) digestZone() *time.Location {
-	if zone, err := time.LoadLocation(cmp.Or(h.Env.Config.Notify.Zone, "Local")); err == nil {
+// Zone is the name of the time zone of the owner, which is that of this machine if the configuration says none.
+func (h *App) Zone() string { return cmp.Or(h.Env.Config.Notify.Zone, when.MachineZone()) }
+
+// OwnZone is the time zone of the owner.
+func (h *App) OwnZone() *time.Location {
+	if zone, err := time.LoadLocation(h.Zone()); err == nil {
 		return zone
 	}
 	return time.Local
@@ -45,14 +60,14 @@ func (h *App) digestZone() *time.Location {
 
 func (h *App) digestConfig() notify.DigestConfig {
 	at, _ := h.digestTime()
-	c := notify.DigestConfig{Compose: h.ComposeDigest, Period: at.Period(), Zone: h.digestZone(), Mail: h.Mail,
+	c := notify.DigestConfig{Compose: h.ComposeDigest, Period: at.Period(), Zone: h.OwnZone(), Mail: h.Mail,
 		Clients: h.Clients}
 	for _, to := range h.Env.Config.Notify.DigestTo {
 		switch {
 		case to == config.ToMailbox:
 			c.Mailbox = true
 		case to == config.ToDiscord && h.Env.AsksDiscord():
-			c.Doors = append(c.Doors, func(n notify.Notice) []queue.NewJob { return tellDiscord(inBlock(n)) })
+			c.Doors = append(c.Doors, tellDiscord)
 		case to == config.ToWebhook && h.Env.Config.Webhook.URL != "":
 			c.Doors = append(c.Doors, tellWebhook)
 		case to == config.ToNtfy && h.ntfy != nil:
@@ -62,16 +77,100 @@ func (h *App) digestConfig() notify.DigestConfig {
 	return c
 }
 
-// inBlock shows a digest at Discord as it is, without its markup, as far as there is room.
-func inBlock(n notify.Notice) notify.Notice {
-	const room, rest = 1900, "\n… 'postroomd digest' shows all of it"
+// readNotice reads the words of a digest, and of what an agent tells, of which jobs hold none.
+func (h *App) readNotice(ctx context.Context, n notify.Notice) (notify.Notice, error) {
+	switch {
+	case n.Text != "" || n.Kind != notify.OfDigest && n.Kind != notify.AgentTold:
+		return n, nil
+	case n.Kind == notify.AgentTold:
+		r, err := h.Agents.Agent.Run(ctx, n.Subject)
+		n.Title = "From the agent " + r.Profile
+		for line := range strings.Lines(r.Output()) {
+			n.Text += notify.Unlinked(line) + "\n"
+		}
+		return n, err
+	}
+	d, err := h.digestConfig().Digest(ctx, n.Subject)
+	if err == nil {
+		n.Title, n.Text = d.Title(), d.Text()
+	}
+	return n, err
+}
+
+func (h *App) readWebhookNotice(ctx context.Context, n webhook.Notice) (webhook.Notice, error) {
+	read, err := h.readNotice(ctx, notify.Notice{Kind: notify.Kind(n.Kind), Subject: n.Subject})
+	n.Title, n.Text = read.Title, read.Text
+	return n, err
+}
+
+func (h *App) readDiscordNotice(ctx context.Context, about string) (string, error) {
+	kind, subject, _ := strings.Cut(about, ":")
+	n, err := h.readNotice(ctx, notify.Notice{Kind: notify.Kind(kind), Subject: subject})
+	all := "postroomd digest"
+	if n.Kind == notify.AgentTold {
+		all = "postroomd agents show " + n.Subject
+	}
+	return inBlock(n, all), err
+}
+
+// whatWaits is what a schedule of an agent tells of: what came and was done in a mailbox of late, what waits there, and
+// what is to be done.
+func (h *App) whatWaits(ctx context.Context, inv agent.Invocation) (string, error) {
+	since, err := agents.Since(inv)
+	if err != nil {
+		return "", err
+	}
+	a, err := h.Mail.Account(ctx, inv.UserID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return "", queue.Cancel(fmt.Errorf("the mailbox of schedule %s was removed: %w", inv.ID, err))
+	}
+	if err != nil {
+		return "", err
+	}
+	now := time.Now().In(h.OwnZone())
+	d, err := h.ComposeDigest(ctx, []mailstore.Account{a}, now.Add(-since), now)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	text.WriteString(d.Text())
+	open, err := h.Tasks.List(ctx, tasks.Filter{AccountID: a.ID, OpenOnly: true, Limit: mostToDo})
+	for i := range open {
+		text.WriteString("\nTask: " + notify.Plain(open[i].Title) + due(open[i].Due.In(now.Location())))
+	}
+	if err != nil {
+		return "", err
+	}
+	coming, err := h.Reminders.List(ctx, reminders.Filter{UserID: a.ID, Open: true, Limit: mostToDo})
+	for i := range coming {
+		if r := &coming[i]; !r.Next.IsZero() {
+			text.WriteString("\nReminder: " + notify.Plain(r.Title) + due(r.Next.In(now.Location())))
+		}
+	}
+	return text.String(), err
+}
+
+// mostToDo bounds the tasks, and the reminders, that an agent tells of.
+const mostToDo = 20
+
+func due(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return ", " + at.Format("Mon 2 Jan 15:04")
+}
+
+// inBlock shows a digest at Discord as it is, without its markup, as far as there is room; all is the command that
+// shows the rest.
+func inBlock(n notify.Notice, all string) string {
+	const room = 1900
+	rest := "\n… '" + all + "' shows all of it"
 	text := strings.ReplaceAll(n.Text, "`", "'")
 	if runes := []rune(text); len(runes) > room {
 		text = string(runes[:room])
-		text = text[:strings.LastIndexByte(text, '\n')] + rest
+		text = text[:max(strings.LastIndexByte(text, '\n'), 0)] + rest
 	}
-	n.Text = n.Title + "\n```text\n" + strings.TrimSuffix(text, "\n") + "\n```"
-	return n
+	return n.Title + "\n```text\n" + strings.TrimSuffix(text, "\n") + "\n```"
 }
 
 // SendDigest enqueues the digest of now, for all places of the configuration. The next one begins where it ends.
@@ -101,7 +200,8 @@ func (h *App) ComposeDigest(ctx context.Context, accounts []mailstore.Account, s
 	for i := range accounts {
 		a := &accounts[i]
 		c.Mailboxes = append(c.Mailboxes, a.Email)
-		for _, part := range []func(context.Context, *mailstore.Account) error{c.mail, c.done, c.asks, c.failures, c.cost} {
+		for _, part := range []func(context.Context, *mailstore.Account) error{c.mail, c.done, c.asks, c.ready, c.failures,
+			c.cost} {
 			if err := part(ctx, a); err != nil {
 				return nil, err
 			}
@@ -112,7 +212,10 @@ func (h *App) ComposeDigest(ctx context.Context, accounts []mailstore.Account, s
 		c.Spent = fmt.Sprintf("%s, %s, %s, on the days of this digest", c.spent.Cost,
 			printer.Count(c.spent.Tokens, "token", "tokens"), printer.Count(c.spent.Calls, "call", "calls"))
 	}
-	return c.Digest, c.disabled(ctx, accounts)
+	if err := c.ofAgents(ctx); err != nil {
+		return nil, err
+	}
+	return c.Digest, c.ofRules(ctx, accounts)
 }
 
 // A composing is a digest that is being made.
@@ -203,7 +306,7 @@ func (c *composing) done(ctx context.Context, a *mailstore.Account) error {
 	return err
 }
 
-// mostAsked bounds the requests that a digest counts.
+// mostAsked bounds the requests, and the drafts, that a digest counts.
 const mostAsked = 100
 
 func (c *composing) asks(ctx context.Context, a *mailstore.Account) error {
@@ -213,6 +316,30 @@ func (c *composing) asks(ctx context.Context, a *mailstore.Account) error {
 			c.news(w.Approval.RequestedAt)
 			c.Asks = append(c.Asks, strings.ReplaceAll(string(w.Action.Type), "_", " ")+": "+
 				notify.Plain(w.Decision.Subject)+", from "+notify.Plain(w.Decision.Sender)+c.in(a))
+		}
+	}
+	return err
+}
+
+// ready counts the drafts of answers that lie ready.
+func (c *composing) ready(ctx context.Context, a *mailstore.Account) error {
+	list, _, err := c.Replies.List(ctx, replies.Filter{AccountID: a.ID, Limit: mostAsked,
+		States: []replies.State{replies.Drafted, replies.ReworkRequested}})
+	for i := range list {
+		c.news(list[i].UpdatedAt)
+	}
+	c.Ready += len(list)
+	return err
+}
+
+// ofAgents adds the agents that are paused. They are of all mailboxes, and so is why, which is not said here.
+func (c *composing) ofAgents(ctx context.Context) error {
+	list, err := c.Agents.Profiles(ctx)
+	for i := range list {
+		if p := &list[i]; !p.PausedAt.IsZero() {
+			c.news(p.PausedAt)
+			c.Failures = append(c.Failures, "the agent "+p.Name+" is paused: 'postroomd agents profiles' says why, and "+
+				"'postroomd agents resume "+p.Name+"' has it work again")
 		}
 	}
 	return err
@@ -233,13 +360,30 @@ func (c *composing) failures(ctx context.Context, a *mailstore.Account) error {
 	return err
 }
 
-// disabled adds the rules that were disabled for a reason, which no person has given.
-func (c *composing) disabled(ctx context.Context, accounts []mailstore.Account) error {
+// begun adds a rule that only labels for now, or did so at the time of the last digest: from then on it moves mail.
+func (c *composing) begun(r *rules.Rule) {
+	ends := r.LabelOnlyEnds()
+	if ends.IsZero() || !ends.After(c.From) {
+		return
+	}
+	text := notify.Plain(r.Name) + " only labels until the end of " + r.Schedule.LabelOnlyUntil
+	if !ends.After(c.Until) {
+		c.News++
+		text = notify.Plain(r.Name) + " does all it says since " + ends.Format(time.DateOnly) + "; before, it only labelled"
+	}
+	c.Begun = append(c.Begun, text)
+}
+
+// ofRules adds the rules that have begun, and those that were disabled for a reason, which no person has given.
+func (c *composing) ofRules(ctx context.Context, accounts []mailstore.Account) error {
 	list, err := c.Rules.List(ctx)
 	for i := range list {
 		r := &list[i]
 		of := r.AccountID == "" ||
 			slices.ContainsFunc(accounts, func(a mailstore.Account) bool { return a.ID == r.AccountID })
+		if of && r.Enabled {
+			c.begun(r)
+		}
 		if of && !r.Enabled && r.DisabledReason != "" {
 			c.news(r.UpdatedAt)
 			c.Failures = append(c.Failures, "the rule "+notify.Plain(r.Name)+" is disabled: "+

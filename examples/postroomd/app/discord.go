@@ -22,8 +22,8 @@ func (h *App) NewBot(ctx context.Context) (err error) {
 	d := h.Env.Config.Discord
 	h.bot, err = discord.New(discord.Config{
 		DB: h.DB, Queue: h.Queue, Ledger: h.Ledger, Token: string(d.BotToken), Channel: d.ChannelID,
-		Summarize: h.summarizeAction,
-		Compose:   h.composeAction, RemindAfter: remindAfter(d.Remind), Endpoint: d.Endpoint, Gateway: d.Gateway,
+		Summarize: h.summarizeAction, ReadNotice: h.readDiscordNotice,
+		Compose: h.composeAction, RemindAfter: remindAfter(d.Remind), Endpoint: d.Endpoint, Gateway: d.Gateway,
 		Logger: h.Log,
 	})
 	if err != nil {
@@ -83,6 +83,6 @@ func (h *App) newSender() (err error) {
 		return nil
 	}
 	h.sender, err = webhook.New(webhook.Config{Ledger: h.Ledger, URL: w.URL, Secret: string(w.Secret),
-		AllowPrivate: w.AllowPrivate})
+		AllowPrivate: w.AllowPrivate, ReadNotice: h.readWebhookNotice})
 	return err
 }

@@ -19,23 +19,36 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/agents"
 	"github.com/postroom-go/postroom/examples/postroomd/editor"
+	"github.com/postroom-go/postroom/examples/postroomd/enrichment"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/mailarchive"
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/examples/postroomd/tokens"
+	"github.com/postroom-go/postroom/gmail/appointments"
+	"github.com/postroom-go/postroom/gmail/archive"
 	"github.com/postroom-go/postroom/gmail/drafting"
+	"github.com/postroom-go/postroom/gmail/escalation"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/notes"
 	"github.com/postroom-go/postroom/gmail/pipeline"
+	"github.com/postroom-go/postroom/gmail/reminders"
 	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/gmail/tasks"
+	"github.com/postroom-go/postroom/gmail/unsubscribe"
+	"github.com/postroom-go/postroom/gmail/voice"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/enrich"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/queue/sqlite"
+	"github.com/postroom-go/postroom/rules/onboarding"
 	"github.com/postroom-go/postroom/rules/ruleschat"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/postroom-go/postroom/safety/audit"
@@ -64,8 +77,19 @@ type App struct {
 	RuleEditor *editor.Editor
 	Notifier   *notify.Notifier
 	Tasks      *tasks.Store
+	Notes      *notes.Store
+	Reminders  *reminders.Store
+	Onboarding *onboarding.Service
 	Replies    *replies.Store
 	Drafting   *drafting.Service // nil: no drafts are written
+	Voice      *voice.Service    // nil: nobody learns how people write
+	Agents     *agents.Service
+	Lists      *unsubscribe.Leaver  // nil: no lists are left
+	Enrichment *enrichment.Service  // nil: nothing is found out about what mail means
+	Archive    *mailarchive.Service // nil: mail is not archived
+
+	escalations *escalation.Service
+	vault       *notes.Vault // nil: no notes are written
 
 	// Set only if jobs are run or enqueued.
 	Server  *gmailtest.Server // of the demo
@@ -80,6 +104,8 @@ type App struct {
 	granted  granted         // nil before the first use
 	demo     *rulesfile.File // the rules of a demo; nil: those of the environment
 	register func(*queue.Dispatcher) error
+	signIns  signIns
+	listsBy  http.RoundTripper // nil: package unsubscribe's own
 
 	rulesWatch atomic.Pointer[rulesWatch] // nil before the daemon runs
 }
@@ -140,8 +166,10 @@ func (h *App) open(ctx context.Context) (err error) {
 
 func (h *App) setUp(ctx context.Context) error {
 	for _, migrate := range []func(context.Context, queue.DB) error{pipeline.Migrate, llm.Migrate, decide.Migrate,
-		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, tasks.Migrate, tokens.Migrate,
-		replies.Migrate, drafting.Migrate, migrateProbe} {
+		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, tasks.Migrate, tokens.Migrate, agent.Migrate,
+		replies.Migrate, drafting.Migrate, unsubscribe.Migrate, voice.Migrate, reminders.Migrate,
+		onboarding.Migrate, enrich.Migrate, archive.Migrate, notes.Migrate, appointments.Migrate,
+		migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
 		}
@@ -150,10 +178,19 @@ func (h *App) setUp(ctx context.Context) error {
 	if h.Tasks, err = tasks.New(tasks.Config{DB: h.DB}); err != nil {
 		return err
 	}
-	if err := h.Env.KeepTasks(h.Tasks); err != nil {
+	if h.Notes, err = notes.NewStore(h.DB); err != nil {
 		return err
 	}
-	h.Models = &Models{env: h.Env, log: h.Log, db: h.DB}
+	if err := h.Env.AddKinds(h.Env.OwnKinds()); err != nil { // reads the profiles
+		return err
+	}
+	if err := h.Env.CarryOut(h.carriedOut()...); err != nil {
+		return err
+	}
+	if h.Env.Config.Enrich.Enabled {
+		h.Enrichment = &enrichment.Service{}
+	}
+	h.Models = &Models{env: h.Env, log: h.Log, db: h.DB, meaning: h.Enrichment}
 	if err := h.Models.open(); err != nil {
 		return err
 	}
@@ -172,8 +209,13 @@ func (h *App) setUp(ctx context.Context) error {
 	if err := h.newNotifier(); err != nil {
 		return err
 	}
-	h.Models.mail, h.Models.ledger = h.Mail, h.Ledger
-	if err := h.openDrafting(); err != nil {
+	if h.escalations, err = escalation.New(escalation.Config{Store: h.Mail, Clients: h.Clients,
+		Label: h.Env.Config.Replies.ActionRequired, Told: h.tellOfEscalation}); err != nil {
+		return err
+	}
+	h.Models.mail, h.Models.ledger, h.Models.lessons = h.Mail, h.Ledger, h.Lessons
+	if err := errors.Join(h.openDrafting(), h.openAgents(), h.openLists(), h.openReminders(),
+		h.openOnboarding(), h.openEnrichment(), h.openArchive(), h.openVault()); err != nil {
 		return err
 	}
 	h.RuleEditor = editor.New(h.Env, h.DB, h.Queue, h.Mail, h.Rules)
@@ -192,12 +234,17 @@ type Config struct {
 	Kinds []postroom.Kind
 	// Register adds handlers of jobs of the program's own to those of postroomd, if it is set.
 	Register func(*queue.Dispatcher) error
+	// ListTransport makes the requests that leave mailing lists, for tests. Default: one that only asks public addresses.
+	ListTransport http.RoundTripper
 }
 
 // New opens an App for running jobs. Nobody else runs jobs in its data folder until it is closed.
 func New(ctx context.Context, cfg Config) (*App, error) {
 	h := &App{Env: cfg.Environment, Log: cmp.Or(cfg.Logger, silent), tracers: cfg.TracerProvider,
-		meters: cfg.MeterProvider, register: cfg.Register}
+		meters: cfg.MeterProvider, register: cfg.Register, listsBy: cfg.ListTransport}
+	if _, err := h.Env.AgentProfiles(); err != nil {
+		return nil, err
+	}
 	if err := h.Env.AddKinds(cfg.Kinds); err != nil {
 		return nil, err
 	}
@@ -222,7 +269,10 @@ func (h *App) work(ctx context.Context) (err error) {
 	if err := h.open(ctx); err != nil {
 		return errors.Join(err, h.closeGmail(), h.release())
 	}
-	if err = h.recordSettings(ctx); err == nil {
+	if err = h.Archive.Lock(); err == nil {
+		err = h.recordSettings(ctx)
+	}
+	if err == nil {
 		err = h.Connect(ctx)
 	}
 	if err == nil {
@@ -246,6 +296,7 @@ func (h *App) checkpoint(ctx context.Context) (checkpoint.Store, error) {
 // Close releases what the App has opened: servers, the database and the lock of the data folder.
 func (h *App) Close() error {
 	var errs []error
+	h.signIns.close()
 	if h.Pipeline != nil {
 		// what a command has written; a fault was reported, or is at the next start
 		_ = h.Ledger.Remember(context.Background())
@@ -256,6 +307,9 @@ func (h *App) Close() error {
 	}
 	if h.ntfy != nil {
 		h.ntfy.Close()
+	}
+	if h.Archive != nil {
+		errs = append(errs, h.Archive.Close())
 	}
 	errs = append(errs, h.DB.Close())
 	if h.Models != nil && h.Models.cache != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules/learn"
+	"github.com/postroom-go/postroom/rules/lessons"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -53,7 +55,13 @@ func (h *App) RejectFor(ctx context.Context, shown safety.Approval, by, why stri
 		if _, err := h.Ledger.RejectRequest(ctx, tx, shown, by, reason); err != nil {
 			return err
 		}
+		if err := h.learnChosen(ctx, tx, action, d, by); err != nil {
+			return err
+		}
 		done, err := record(ctx, tx)
+		if err == nil {
+			err = safety.LinkActions(ctx, tx, action.ID, done.ID, safety.RelationApproval)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -65,6 +73,22 @@ func (h *App) RejectFor(ctx context.Context, shown safety.Approval, by, why stri
 		}
 		return nil
 	}))
+}
+
+// learnChosen records what a person has chosen in place of an action, if rules are learned.
+func (h *App) learnChosen(ctx context.Context, tx queue.Tx, action postroom.Action, d postroom.Decision,
+	by string) error {
+	if h.Lessons == nil {
+		return nil
+	}
+	e, err := h.Ledger.EntryTx(ctx, tx, action.ID)
+	if err != nil {
+		return err
+	}
+	label, _ := d.Parameters.Text(postroom.ParamLabel)
+	return h.Lessons.Chosen(ctx, tx, action,
+		lessons.DecidedOf(action, e.Decision.Decision),
+		learn.Act{Action: d.Action, Label: label}, by)
 }
 
 // insteadOf is the decision of a person in place of an action.

@@ -4,14 +4,23 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/postroom-go/postroom/examples/postroomd/mailarchive"
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/aging"
+	"github.com/postroom-go/postroom/gmail/appointments"
+	"github.com/postroom-go/postroom/gmail/archive"
 	"github.com/postroom-go/postroom/gmail/drafting"
 	"github.com/postroom-go/postroom/gmail/outbox"
+	"github.com/postroom-go/postroom/gmail/reminders"
 	"github.com/postroom-go/postroom/gmail/replies"
+	"github.com/postroom-go/postroom/gmail/voice"
+	"github.com/postroom-go/postroom/llm/agent"
+	"github.com/postroom-go/postroom/llm/enrich"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/lessons"
+	"github.com/postroom-go/postroom/rules/onboarding"
 	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/safety/webhook"
 	"github.com/postroom-go/postroom/undo"
@@ -30,8 +39,11 @@ var JobTypes = []string{
 	string(webhook.JobDeliver), string(webhook.JobReauthorize), string(webhook.JobNotAsked), string(webhook.JobNotice),
 	string(notify.JobNtfy), string(notify.JobWaits), string(notify.JobDigest), string(notify.JobInsert),
 	string(replies.JobDraft), string(replies.JobManualDraft), string(replies.JobRework), string(replies.JobCleanup),
-	string(drafting.JobLabels), string(drafting.JobCheck),
-	string(jobPruneModels),
+	string(drafting.JobLabels), string(drafting.JobCheck), string(drafting.JobFollowUp), string(voice.JobLearn),
+	string(agent.JobProcess), string(agent.JobInvocation), string(reminders.JobDelivery), string(onboarding.Job),
+	string(enrich.Job), string(appointments.Job), string(lessons.JobLearn), string(jobTeach), string(jobPruneModels),
+	string(archive.RunJob), string(archive.VerifyJob), string(archive.RestoreJob), string(archive.UndoRestoreJob),
+	string(mailarchive.DueJob),
 }
 
 // CheckRetry refuses the job of a failed action: for the ledger that is final.

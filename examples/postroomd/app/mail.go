@@ -3,11 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/pipeline"
 )
 
 // mostSearched is how many pages of the store are read for one that a person sees. A search for what is nearly nowhere
@@ -69,4 +72,20 @@ func (h *App) completeMessage(ctx context.Context, accountID, typed string) (*po
 		return nil, err
 	}
 	return h.Mail.Message(ctx, accountID, ours)
+}
+
+// MissedBy says how many messages of an account are not taken in, and why; nil if none.
+func (h *App) MissedBy(ctx context.Context, accountID string) (fault, err error) {
+	jobs, err := h.Backlog.Missed(ctx, accountID)
+	if err != nil || len(jobs) == 0 {
+		return nil, err
+	}
+	last := &jobs[0] // the newest
+	again := "by 'postroomd run' or the next run"
+	if pipeline.EndedByCrashes(last) {
+		again = fmt.Sprintf("by 'postroomd jobs retry %s'", last.ID)
+	}
+	return fmt.Errorf("%s again %s; the last error, of job %s (%s): %s",
+		printer.Count(len(jobs), "message is not taken in, and is tried", "messages are not taken in, and are tried"),
+		again, last.ID, last.Type, last.LastError), nil
 }

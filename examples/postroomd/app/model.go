@@ -7,26 +7,32 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/enrichment"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/scripted"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/gmail/away"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/senders"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/anthropic"
 	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/enrich"
 	"github.com/postroom-go/postroom/llm/gemini"
 	"github.com/postroom-go/postroom/llm/guidance"
 	"github.com/postroom-go/postroom/llm/openai"
 	"github.com/postroom-go/postroom/llm/rediscache"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules/lessons"
 	"github.com/postroom-go/postroom/rules/rulestore"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -38,7 +44,12 @@ type Models struct {
 	db     queue.DB
 	mail   *mailstore.Store
 	ledger *safety.Ledger
+	// lessons are the corrections of people; nil: none are kept.
+	lessons *lessons.Store
 
+	making   sync.Mutex
+	made     *decide.Decider     // nil before the first use
+	meaning  *enrichment.Service // nil: the models are asked for decisions only
 	Records  *llm.Records
 	Guidance *guidance.Store
 	cache    *rediscache.Cache // of answers; nil: the database keeps them
@@ -49,7 +60,21 @@ func (m *Models) byModel() (postroom.Decider, error) {
 	if !m.env.Config.LLM.Enabled() {
 		return nil, nil //nolint:nilnil // none is no error, and decides nothing
 	}
-	return m.NewDecider()
+	return m.decider()
+}
+
+// decider returns the one decider of the program, whose limits all that ask by it keep together.
+func (m *Models) decider() (*decide.Decider, error) {
+	m.making.Lock()
+	defer m.making.Unlock()
+	if m.made == nil {
+		made, err := m.NewDecider()
+		if err != nil {
+			return nil, err
+		}
+		m.made = made
+	}
+	return m.made, nil
 }
 
 // NewDecider makes what asks the configured models about mail that no rule matches.
@@ -66,6 +91,12 @@ func (m *Models) NewDecider() (_ *decide.Decider, err error) {
 	if c := &m.env.Config; c.Replies.Enabled && c.Replies.Triage && !c.Safety.DryRun {
 		cfg.AsksReply = m.asksReply
 	}
+	if m.meaning != nil && !m.env.Config.Safety.DryRun {
+		cfg.Question = m.meaning.Question
+	}
+	if m.env.Config.Learn.Examples {
+		cfg.Examples = m.examples
+	}
 	if m.env.Config.Better.Enabled() {
 		if cfg.Escalation, err = m.modelClient(&m.env.Config.Better); err != nil {
 			return nil, err
@@ -73,7 +104,7 @@ func (m *Models) NewDecider() (_ *decide.Decider, err error) {
 	}
 	if m.env.Config.LLM.Reuse > 0 {
 		templates, err := decide.NewTemplates(decide.TemplatesConfig{DB: m.db, Keep: m.env.Config.LLM.Reuse,
-			Scope: strings.Join(m.Names(), " "), Stands: m.stands})
+			Scope: strings.Join(m.Names(), " "), Stands: m.stands, Records: m.Records})
 		if err != nil {
 			return nil, err
 		}
@@ -137,8 +168,23 @@ func (m *Models) guidance(ctx context.Context, msg *postroom.Message) (g decide.
 	return g, err
 }
 
+// examples returns what the owner has made of decisions about earlier mail of the sender of a message.
+func (m *Models) examples(ctx context.Context, msg *postroom.Message) (list []decide.Example, err error) {
+	if m.lessons == nil {
+		return nil, nil
+	}
+	found, err := m.lessons.Examples(ctx, msg)
+	for _, e := range found {
+		list = append(list, decide.Example(e))
+	}
+	return list, err
+}
+
 // modelClient makes the client of a model with the fallback for the time when it cannot answer.
 func (m *Models) modelClient(of *config.Model) (llm.Client, error) {
+	if m.env.Demo && !of.Enabled() {
+		return scripted.Model{}, nil
+	}
 	client, err := m.meteredClient(of)
 	if err != nil || !m.env.Config.Fallback.Enabled() {
 		return client, err
@@ -148,6 +194,14 @@ func (m *Models) modelClient(of *config.Model) (llm.Client, error) {
 		return nil, err
 	}
 	return llm.NewFallback(client, fallback)
+}
+
+// agentClient makes the client of a model for agents, which has no fallback: a profile names its model.
+func (m *Models) agentClient(of *config.Model) (llm.Client, error) {
+	if m.env.Demo && !of.Enabled() {
+		return scripted.Model{}, nil
+	}
+	return m.meteredClient(of)
 }
 
 // meteredClient makes the client of one model, with its records, budgets and limits. Each attempt is recorded.
@@ -285,6 +339,9 @@ const keepCalls = 92 * 24 * time.Hour
 // keepNotices is how long it is known who was told of what: longer than any request for approval waits.
 const keepNotices = 2 * 366 * 24 * time.Hour
 
+// keepReasons is how long it is known why mail that came in an absence was not answered.
+const keepReasons = 365 * 24 * time.Hour
+
 // KeepSessions is how long a session of 'rules chat' is kept after its last message.
 const KeepSessions = 365 * 24 * time.Hour
 
@@ -303,7 +360,13 @@ func (h *App) registerPrune(d *queue.Dispatcher) {
 		if err == nil {
 			err = notify.Prune(ctx, h.DB, time.Now().Add(-keepNotices))
 		}
-		return errors.Join(err, h.PruneRules(ctx, time.Now()))
+		if err == nil {
+			_, err = away.Prune(ctx, h.DB, time.Now().Add(-keepReasons))
+		}
+		if err == nil {
+			_, err = enrich.Prune(ctx, h.DB, time.Now().Add(-enrichment.Keep))
+		}
+		return errors.Join(err, h.pruneAgents(ctx), h.PruneRules(ctx, time.Now()))
 	})
 }
 

@@ -7,15 +7,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/appointments"
+	"github.com/postroom-go/postroom/gmail/drafting"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/notes"
+	"github.com/postroom-go/postroom/gmail/unsubscribe"
+	"github.com/postroom-go/postroom/gmail/voice"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/enrich"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/onboarding"
+	"github.com/postroom-go/postroom/safety/events"
 )
 
 const (
@@ -100,10 +110,36 @@ func (h *App) CountOldMail(ctx context.Context, a mailstore.Account) (*OldMail, 
 
 // ApplyToOldMail applies the rules in use to an account's old mail, as one batch.
 func (h *App) ApplyToOldMail(ctx context.Context, a mailstore.Account, dry bool) (rules.Applied, error) {
-	return rules.Apply(ctx, rules.ApplyConfig{
-		Engine: h.Engine, Labels: h.Mail, Ledger: h.Ledger, People: h.Undoer, DryRun: dry,
-		Messages: h.Mail.AllMessages(ctx, a.ID, mailstore.MessageRange{Until: a.DecideSince, SkipLabels: notDecided}),
-	})
+	return h.ApplyRules(ctx, Application{AccountID: a.ID, Until: a.DecideSince, DryRun: dry})
+}
+
+// An Application says which of the rules in use are applied to which stored mail, and how. Sent mail, drafts, spam and
+// trash are left alone.
+type Application struct {
+	AccountID    string
+	Only         []string  // the names of the rules; empty: all that are enabled
+	Since, Until time.Time // of the mail; zero: no bound
+	Batch        string    // the name of the batch; empty: a new one
+	Again        bool      // also what a person has changed by hand since, or undone
+	Undoable     bool      // only what can be taken back exactly: nothing is sent or deleted for good
+	DryRun       bool      // count only
+}
+
+// ApplyRules applies the rules in use to stored mail, as one batch. An interrupted batch is finished by the same again.
+func (h *App) ApplyRules(ctx context.Context, a Application) (rules.Applied, error) {
+	cfg := rules.ApplyConfig{Engine: h.Engine, Labels: h.Mail, Ledger: h.Ledger, People: h.Undoer, Only: a.Only,
+		Batch: a.Batch, DryRun: a.DryRun, Messages: h.Mail.AllMessages(ctx, a.AccountID,
+			mailstore.MessageRange{Since: a.Since, Until: a.Until, SkipLabels: notDecided})}
+	if a.Again {
+		cfg.People = nil
+	}
+	if a.Undoable {
+		cfg.Skip = func(t postroom.ActionType) bool {
+			kind, found := h.Env.ActionKinds().Kind(t)
+			return !found || !kind.Reversible()
+		}
+	}
+	return rules.Apply(ctx, cfg)
 }
 
 // AskedAboutOldMail notes that a person has answered about an account's old mail, or had all rules applied to it:
@@ -193,19 +229,58 @@ func (h *App) countOldMailOf(ctx context.Context, a mailstore.Account, revision 
 	return err
 }
 
-// RemoveAccount is that of the pipeline.
-func (h *App) RemoveAccount(ctx context.Context, accountID string) error {
-	err := h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if _, err := tx.ExecContext(ctx, sqlForgetOldMail, accountID); err != nil {
-			return fmt.Errorf("old mail: %w", err)
-		}
-		return cmp.Or(h.Tasks.Forget(ctx, tx, accountID), decide.ForgetTurns(ctx, tx, accountID))
-	})
+// RemoveAccount is that of the pipeline, and deletes what else is kept of a mailbox.
+func (h *App) RemoveAccount(ctx context.Context, accountID, by string) error {
+	account, err := h.Mail.Account(ctx, accountID)
 	if err != nil {
 		return err
 	}
-	if err := h.Pipeline.RemoveAccount(ctx, accountID); err != nil {
+	if err := h.Agents.UnscheduleAll(ctx, accountID); err != nil {
 		return err
 	}
-	return h.forgetReplies(ctx, accountID)
+	return h.Pipeline.RemoveAccount(ctx, accountID, func(ctx context.Context) error {
+		err := h.recorded(ctx, events.Event{Kind: MailboxRemoved, AccountID: accountID, By: by, Why: account.Email},
+			func(ctx context.Context, tx queue.Tx) error { return h.forget(ctx, tx, accountID) })
+		if err != nil || h.Archive == nil { // whose folder stays
+			return err
+		}
+		return h.Archive.Forget(ctx, accountID)
+	})
+}
+
+// forget deletes what is kept of a mailbox beside its mail, after its actions were canceled: one that goes on would
+// record its list again.
+func (h *App) forget(ctx context.Context, tx queue.Tx, accountID string) error {
+	if _, err := tx.ExecContext(ctx, sqlForgetOldMail, accountID); err != nil {
+		return fmt.Errorf("old mail: %w", err)
+	}
+	return cmp.Or(h.Tasks.Forget(ctx, tx, accountID), h.Agents.Forget(ctx, tx, accountID),
+		h.Reminders.Forget(ctx, tx, accountID), h.Onboarding.Forget(ctx, tx, accountID),
+		decide.ForgetTurns(ctx, tx, accountID), unsubscribe.Forget(ctx, tx, accountID), h.Replies.Forget(ctx, tx, accountID),
+		drafting.Forget(ctx, tx, accountID), voice.Forget(ctx, tx, accountID), enrich.Forget(ctx, tx, accountID),
+		notes.Forget(ctx, tx, accountID), appointments.Forget(ctx, tx, accountID))
+}
+
+// openOnboarding makes what looks at mailboxes.
+func (h *App) openOnboarding() (err error) {
+	h.Onboarding, err = onboarding.New(onboarding.Config{DB: h.DB, Queue: h.Queue, Options: h.knownOf,
+		Messages: func(ctx context.Context, accountID string) iter.Seq2[*postroom.Message, error] {
+			return h.Mail.AllMessages(ctx, accountID, mailstore.MessageRange{NewestFirst: true, WithoutBodies: true,
+				SkipLabels: []string{postroom.LabelSpam, postroom.LabelTrash, postroom.LabelDraft}})
+		}})
+	return err
+}
+
+// knownOf is what is known of a mailbox besides its mail.
+func (h *App) knownOf(ctx context.Context, accountID string) (o onboarding.Options, err error) {
+	a, err := h.Mail.Account(ctx, accountID)
+	if err != nil {
+		return o, err
+	}
+	o.Own = []string{a.Email}
+	if o.Labels, err = h.Mail.Labels(ctx, accountID); err != nil {
+		return o, err
+	}
+	o.Rules, err = h.Rules.ListOf(ctx, accountID)
+	return o, err
 }

@@ -9,13 +9,26 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/agents"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/enrichment"
+	"github.com/postroom-go/postroom/examples/postroomd/mailarchive"
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/archive"
+	"github.com/postroom-go/postroom/gmail/escalation"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/notes"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/pipeline"
+	"github.com/postroom-go/postroom/gmail/unsubscribe"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/agent"
+	"github.com/postroom-go/postroom/llm/enrich"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules/lessons"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/audit"
@@ -36,7 +49,7 @@ func (h *App) pipelineConfig(ctx context.Context) (pipeline.Config, error) {
 		ModelAge: c.LLM.Age, Model: func(*pipeline.Pipeline) (postroom.Decider, error) { return h.Models.byModel() },
 		Safety: ledger, Tried: h.tried, Notify: h.askedAt(), RulesDisabled: h.tellOfDisabledRules,
 		Gmail: gmail.Config{SpamAndTrash: c.Gmail.SpamAndTrash, SnoozeLabel: c.Gmail.SnoozeLabel, Topic: c.Gmail.Topic,
-			OnReauthorize: h.tellOfLostGrant},
+			OnReauthorize: h.tellOfLostGrant, Aside: h.aside},
 		Outbox: &outbox.Config{MaxRecipients: c.Outbound.MaxRecipients, ReplyInterval: c.Outbound.ReplyInterval,
 			RecipientsDay: c.Outbound.RecipientsDay, Names: outboundNames},
 		Schedules: pipeline.Schedules{HistorySync: orNever(s.HistorySync), LabelsSync: orNever(s.LabelsSync),
@@ -49,8 +62,18 @@ func (h *App) pipelineConfig(ctx context.Context) (pipeline.Config, error) {
 		Handlers: h.handlers,
 	}
 	cfg.Arrived, cfg.Labels = h.follow(&cfg.Gmail)
+	cfg.Labels = append(cfg.Labels, h.followTeach(&cfg.Gmail)...)
+	if c.Learn.Enabled {
+		cfg.Learn = &pipeline.Learn{Buttons: h.buttons(), SharesRules: h.SharesRules}
+		if c.Learn.Auto && !c.Safety.DryRun { // which changes nothing
+			cfg.Learn.Apply = func(ctx context.Context, id string) error { return h.AcceptLearned(ctx, id, lessons.By) }
+		}
+	}
 	if h.triage() {
 		cfg.OnModel = h.answerNeeded
+	}
+	if h.Enrichment != nil {
+		cfg.OnDecided, cfg.Meanings = h.Enrichment.Decided, h.Enrichment
 	}
 	if h.Env.Demo {
 		// A demo may be killed many times, which is not the fault of its current job.
@@ -114,10 +137,21 @@ func (h *App) rulesChanged(file *rulesfile.File) (bool, error) {
 // handlers registers the handlers of the daemon's own jobs, and of the program's.
 func (h *App) handlers(d *queue.Dispatcher) error {
 	h.registerPrune(d)
+	h.registerTeach(d)
 	var errs []error
 	if h.Drafting != nil {
 		errs = append(errs, h.Drafting.Register(d))
 	}
+	if h.Voice != nil {
+		errs = append(errs, h.Voice.Register(d))
+	}
+	if h.Archive != nil {
+		errs = append(errs, h.Archive.Register(d))
+	}
+	if h.Enrichment != nil {
+		errs = append(errs, h.Enrichment.Register(d))
+	}
+	errs = append(errs, agent.Register(d, h.Agents.Agent), h.Reminders.Register(d), h.Onboarding.Register(d))
 	if h.bot != nil {
 		errs = append(errs, discord.Register(d, h.bot))
 	}
@@ -142,13 +176,19 @@ func (h *App) OpenConfiguredAccount(ctx context.Context) (accountID string, err 
 
 // schedule sets the schedules of jobs that are not of one mailbox, and removes those that are no longer configured.
 func (h *App) schedule(ctx context.Context) error {
-	list := slices.Concat([]queue.Schedule{pruneSchedule()}, h.reminders(), h.digests(), h.checks())
+	digests, err := h.digests()
+	if err != nil {
+		return err
+	}
+	list := slices.Concat([]queue.Schedule{pruneSchedule()}, h.reminders(), digests, h.checks(),
+		mailarchive.Schedules(h.Env.Config.Archive))
 	for _, s := range list {
 		if err := h.Queue.SetSchedule(ctx, s); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{remindSchedule, digestSchedule, checkSchedule} {
+	for _, name := range []string{remindSchedule, digestSchedule, checkSchedule, voiceSchedule,
+		mailarchive.RunSchedule, mailarchive.VerifySchedule} {
 		if slices.ContainsFunc(list, func(s queue.Schedule) bool { return s.Name == name }) {
 			continue
 		}
@@ -156,7 +196,7 @@ func (h *App) schedule(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return h.Archive.Begin(ctx, h.Queue)
 }
 
 const (
@@ -171,4 +211,125 @@ func (h *App) reminders() []queue.Schedule {
 		return nil
 	}
 	return []queue.Schedule{{Name: remindSchedule, Cron: "@every " + every.String(), Job: discord.NewDigestJob()}}
+}
+
+// carriedOut are the kinds of actions that need what this host has. Their services are made after the pipeline.
+func (h *App) carriedOut() []postroom.Kind {
+	kinds := append(agents.Kinds(h.Env.Profiles(), func() *agents.Service { return h.Agents }), h.Tasks.Kind(),
+		escalation.Kind(func() *escalation.Service { return h.escalations }),
+		unsubscribe.NewKind(func() *unsubscribe.Leaver { return h.Lists }))
+	if h.Env.Config.Archive.URL != "" {
+		kinds = append(kinds, archive.NewDeleteKind(h.archived))
+	}
+	if h.Env.Config.Notes.Folder != "" {
+		kinds = append(kinds, notes.Kind(func() *notes.Vault { return h.vault }))
+	}
+	return kinds
+}
+
+// openAgents makes what runs the agents. Without profiles it only knows the runs of before.
+func (h *App) openAgents() (err error) {
+	profiles, models := h.Env.Profiles(), map[string]llm.Client{}
+	if len(profiles) > 0 {
+		for _, name := range h.Env.ModelNames() {
+			if models[name], err = h.Models.agentClient(h.Env.Models()[name]); err != nil {
+				return err
+			}
+		}
+	}
+	h.Agents, err = agents.New(agents.Config{Profiles: profiles, Folder: string(h.Env.Config.Paths.Agents), Models: models,
+		DB: h.DB, Queue: h.Queue, Mail: h.Mail, Clients: h.Clients, Ledger: h.Ledger, Kinds: h.Env.ActionKinds(),
+		Held: h.Ledger.Held, Refused: h.tellOfRefusedRun, Paused: h.tellOfPausedAgent, Made: h.followMade,
+		Material: h.whatWaits, Told: h.tellOfReport})
+	return err
+}
+
+// openLists makes what leaves mailing lists, if that is configured.
+func (h *App) openLists() error {
+	if !h.Env.Config.Lists.Enabled {
+		return nil
+	}
+	if h.Env.Demo && h.listsBy == nil {
+		h.listsBy = noNetwork{}
+	}
+	drafts, err := outbox.NewDrafts(outbox.DraftsConfig{Store: h.Mail, Clients: h.Clients})
+	if err != nil {
+		return err
+	}
+	h.Lists, err = unsubscribe.New(unsubscribe.Config{Messages: h.Mail, DB: h.DB, PerDay: h.Env.Config.Lists.PerDay,
+		Drafts: drafts, Transport: h.listsBy})
+	return err
+}
+
+// openEnrichment makes what finds out what mail means, if that is configured.
+func (h *App) openEnrichment() error {
+	if h.Enrichment == nil {
+		return nil
+	}
+	cfg := enrichment.Config{Settings: &h.Env.Config, Queue: h.Queue, Mail: h.Mail, Clients: h.Clients,
+		Ended: h.DecideMeant, Held: h.Ledger.Held, Zone: h.OwnZone(), Logger: h.Log}
+	if !h.Env.Demo {
+		cfg.Page = gmailapi.PageOf
+	}
+	if h.Env.Config.LLM.Enabled() || h.Env.Demo { // whose model is a script
+		asked, err := h.Models.decider()
+		if err != nil {
+			return err
+		}
+		cfg.Model = asked
+	}
+	return h.Enrichment.Open(cfg)
+}
+
+// AnswerMeaning records what a person says about what was found out of a message; see [enrich.Service.Answer].
+func (h *App) AnswerMeaning(ctx context.Context, m *postroom.Message, word enrich.Word) error {
+	if h.Enrichment == nil {
+		return usage.Errorf("nothing is found out about mail; set enrich.enabled to true")
+	}
+	word.AccountID, word.MessageID = m.AccountID, m.ID
+	err := h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.Enrichment.Answer(ctx, tx, word) })
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return usage.Errorf("nothing is known of message %s", m.ProviderID)
+	case errors.Is(err, enrich.ErrWord):
+		return usage.Wrap(err)
+	}
+	return err
+}
+
+// openArchive makes what archives mail, if that is configured.
+func (h *App) openArchive() (err error) {
+	if h.Env.Config.Archive.URL == "" {
+		return nil
+	}
+	h.Archive, err = mailarchive.Open(mailarchive.Config{DB: h.DB, Mail: h.Mail, Clients: h.Clients, Ledger: h.Ledger,
+		Archive: h.Env.Config.Archive, SpamTrash: h.Env.Config.Gmail.SpamAndTrash, Logger: h.Log})
+	return err
+}
+
+// archived returns the archive; nil if there is none.
+func (h *App) archived() *archive.Archive {
+	if h.Archive == nil {
+		return nil
+	}
+	return h.Archive.Archive
+}
+
+// aside reports whether a message was put back from the archive: rules had it before.
+func (h *App) aside(ctx context.Context, msg *postroom.Message) (bool, error) {
+	if h.Archive == nil {
+		return false, nil
+	}
+	return h.Archive.IsRestored(ctx, msg)
+}
+
+// keepRuns is how long the runs of agents are kept.
+const keepRuns = keepCalls
+
+func (h *App) pruneAgents(ctx context.Context) error {
+	_, err := h.Agents.Settle(ctx, h.Queue)
+	if err == nil {
+		_, err = h.Agents.Prune(ctx, time.Now().Add(-keepRuns))
+	}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/senders"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -30,6 +31,7 @@ type RulePreview struct {
 	All    int             // messages of the time; 0 if those of the rule's senders alone are read
 	Ended  bool            // all are read
 	Spent  bool            // it took too long to read them all
+	Meant  bool            // the rule asks what mail means: it matches where that is known now
 	Marked []MarkedMessage // those asked about, if they are there
 }
 
@@ -84,7 +86,7 @@ func (h *App) newPreviewer(ctx context.Context, account mailstore.Account, rule 
 		return nil, err
 	}
 	rule.Condition, rule.Enabled = rule.Condition.ResolveLabels(id), true
-	p := &previewer{app: h, of: account, tried: rules.NewSetWithSenders([]rules.Rule{rule}, h.Env.ActionKinds())}
+	p := &previewer{app: h, of: account, tried: rules.NewSetWithFacts([]rules.Rule{rule}, h.Env.ActionKinds())}
 	if broken := p.tried.Broken(); len(broken) > 0 {
 		return nil, broken[0].Err
 	}
@@ -94,6 +96,7 @@ func (h *App) newPreviewer(ctx context.Context, account mailstore.Account, rule 
 	}
 	p.within = mailstore.MessageRange{Since: newest.Add(-PreviewSince), NewestFirst: true,
 		WithoutBodies: !p.tried.ReadsBodies()}
+	p.state.Meant = p.tried.AsksMeaning()
 	if senders, some := rule.Senders(); some && len(senders) <= previewSenders {
 		p.within.Senders = senders
 		return p, h.addOthers(ctx, p, rule.Name)
@@ -110,7 +113,7 @@ func (h *App) newPreviewer(ctx context.Context, account mailstore.Account, rule 
 func (h *App) addOthers(ctx context.Context, p *previewer, name string) error {
 	inUse, err := h.rulesOf(ctx, p.of.ID)
 	inUse = slices.DeleteFunc(inUse, func(r rules.Rule) bool { return r.Name == name })
-	p.others = rules.NewSetWithSenders(inUse, h.Env.ActionKinds())
+	p.others = rules.NewSetWithFacts(inUse, h.Env.ActionKinds())
 	return err
 }
 
@@ -188,11 +191,31 @@ func (p *previewer) take(ctx context.Context, m *postroom.Message) error {
 	return err
 }
 
-// decide returns the names of the rules that would have decided about a message as it arrived.
+// PastOf is what the other stored mail told about a message when it came.
+func (h *App) PastOf(ctx context.Context, m *postroom.Message) (past rules.Past, err error) {
+	history := senders.History{Store: h.Mail}
+	if past.WrittenTo, err = history.WrittenTo(ctx, m); err != nil {
+		return past, err
+	}
+	past.Mine, past.Theirs, err = history.Thread(ctx, m, m.ReceivedAt)
+	return past, err
+}
+
+// decide returns the names of the rules that would have decided about a message as it arrived, or when it was known
+// what it means.
 func (p *previewer) decide(ctx context.Context, set *rules.Set, m *postroom.Message) (names []string, err error) {
 	facts := &rules.Facts{Server: rules.GmailServer}
 	if set.AsksSenders() {
 		if facts.SenderSeen, err = p.app.Mail.SenderSeen(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	history := senders.History{Store: p.app.Mail}
+	if facts.Past, err = set.PastOf(ctx, history, m, m.ReceivedAt); err != nil {
+		return nil, err
+	}
+	if set.AsksMeaning() && p.app.Enrichment != nil {
+		if facts.Meaning, err = p.app.Enrichment.Meaning(ctx, m); err != nil {
 			return nil, err
 		}
 	}

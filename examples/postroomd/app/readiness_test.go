@@ -20,7 +20,7 @@ func TestReadinessNamesEachMailboxThatFails(t *testing.T) {
 	ran := make(chan error, 1)
 	go func() { ran <- h.Run(ctx) }()
 	owner := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(sample.Owner) + `: .*rules\.yaml:1:8: `)
-	require.Eventually(t, func() bool { return owner.MatchString(h.NotReady(ctx)) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return owner.MatchString(h.NotReady(ctx)) }, 5*time.Minute, 10*time.Millisecond)
 	require.Regexp(t, `(?m)^ann@example\.com: no access here: `, h.NotReady(ctx))
 	stop()
 	require.NoError(t, <-ran)

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/backtest"
+	"github.com/postroom-go/postroom/rules/lessons"
 	"github.com/postroom-go/postroom/rules/ruleschat"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 	"github.com/postroom-go/postroom/rules/rulestore"
@@ -211,4 +215,91 @@ func (h *App) NewRulesChat(path string) (*ruleschat.Chat, error) {
 		cfg.Temperature = &t
 	}
 	return ruleschat.New(cfg)
+}
+
+// AcceptLearned makes a rule that was learned one of those of its mailbox, and writes the file that they come from. One
+// that was answered by now, or whose name a rule has, is a [usage.Error].
+func (h *App) AcceptLearned(ctx context.Context, id, by string) error {
+	return h.changeLearned(ctx, id, h.Lessons.Accept, by, func(r *lessons.Rule, path string, current *rulesfile.File) (
+		rulesfile.Revision, error) {
+		file, err := rulesfile.Parse("learned", strings.NewReader(r.Text), h.RuleEditor.Options(path)...)
+		if err == nil && isNamed(current.Rules, r.Name) {
+			err = usage.Errorf("there is a rule %q already; rename or remove it", r.Name)
+		}
+		if err != nil {
+			return rulesfile.Revision{}, err
+		}
+		return rulesfile.Revision{Rules: file.Rules}, nil
+	})
+}
+
+// RemoveLearned removes a rule that was learned from those of its mailbox, if a person has not done so elsewhere.
+func (h *App) RemoveLearned(ctx context.Context, id, by string) error {
+	learned, err := h.Lessons.Rule(ctx, id)
+	if err != nil {
+		return err
+	}
+	current, err := h.RuleEditor.Current(ctx, learned.AccountID)
+	if err != nil {
+		return err
+	}
+	account, err := h.Mail.Account(ctx, learned.AccountID)
+	if err != nil {
+		return err
+	}
+	if !isNamed(current.For(account.ID, account.Email).Rules, learned.Name) {
+		return h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+			_, err := h.Lessons.Withdraw(ctx, tx, id, by)
+			return err
+		})
+	}
+	return h.changeLearned(ctx, id, h.Lessons.Withdraw, by, func(r *lessons.Rule, _ string, _ *rulesfile.File) (
+		rulesfile.Revision, error) {
+		return rulesfile.Revision{Remove: []string{r.Name}}, nil
+	})
+}
+
+// SharesRules reports whether the rules of the mailbox of an address are in a file that other mailboxes read as well.
+func (h *App) SharesRules(ctx context.Context, email string) (bool, error) {
+	accounts, err := h.Mail.Accounts(ctx)
+	path := h.Env.RulesPath(email)
+	return path != "" && slices.ContainsFunc(accounts, func(a mailstore.Account) bool {
+		return a.Email != email && h.Env.RulesPath(a.Email) == path
+	}), err
+}
+
+func isNamed(list []rules.Rule, name string) bool {
+	return slices.ContainsFunc(list, func(r rules.Rule) bool { return r.Name == name })
+}
+
+// changeLearned writes the new state of a learned rule with the rules that follow from it, or neither.
+func (h *App) changeLearned(ctx context.Context, id string,
+	change func(ctx context.Context, tx queue.Tx, id, by string) (lessons.Rule, error), by string,
+	revision func(r *lessons.Rule, path string, current *rulesfile.File) (rulesfile.Revision, error),
+) error {
+	learned, err := h.Lessons.Rule(ctx, id)
+	if err != nil {
+		return err
+	}
+	path, err := h.RuleEditor.Path(ctx, learned.AccountID)
+	if err != nil {
+		return err
+	}
+	_, err = h.RuleEditor.Change(ctx, learned.AccountID, "learned from corrections, by "+by,
+		func(ctx context.Context, tx queue.Tx, text string) (*rulesfile.File, error) {
+			r, err := change(ctx, tx, id, by)
+			if err != nil {
+				return nil, err
+			}
+			current, err := h.RuleEditor.Written(path, text)
+			if err != nil {
+				return nil, err
+			}
+			revised, err := revision(&r, path, current)
+			if err != nil {
+				return nil, err
+			}
+			return current.Revise(revised, h.RuleEditor.Options(path)...)
+		})
+	return err
 }

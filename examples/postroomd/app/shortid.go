@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/llm/agent"
 )
 
 // Kinds of ids that a person types.
@@ -13,7 +14,10 @@ var (
 	actionIDs   = typedIDs{"actions", "id", "action", "postroomd actions"}
 	decisionIDs = typedIDs{"decisions", "id", "decision", "postroomd decisions list"}
 	taskIDs     = typedIDs{"tasks", "id", "task", "postroomd tasks list --all"}
+	noteIDs     = typedIDs{"notes", "id", "note", "postroomd notes list"}
+	reminderIDs = typedIDs{"reminders", "id", "reminder", "postroomd reminders list --all"}
 	draftIDs    = typedIDs{"replies", "thread_id", "draft", "postroomd drafts list --all"}
+	runIDs      = typedIDs{"agent_runs", "id", "run", "postroomd agents list"}
 	jobIDs      = typedIDs{"jobs", "id", "job", "postroomd jobs list"}
 	messageIDs  = typedIDs{"messages", "id", "message", "postroomd mail list"}
 	gmailIDs    = typedIDs{"messages", "provider_message_id", "message", "postroomd mail list"}
@@ -105,6 +109,24 @@ func (h *App) ResolveTask(ctx context.Context, typed string) (string, error) {
 	return id, err
 }
 
+// ResolveNote completes the beginning or the end of a note's id.
+func (h *App) ResolveNote(ctx context.Context, typed string) (string, error) {
+	id, err := noteIDs.complete(ctx, h, "", typed)
+	if err == nil && id == "" {
+		return "", usage.Errorf("there is no note %s; '%s' lists them", typed, noteIDs.listing)
+	}
+	return id, err
+}
+
+// ResolveReminder completes the beginning or the end of a reminder's id.
+func (h *App) ResolveReminder(ctx context.Context, typed string) (string, error) {
+	id, err := reminderIDs.complete(ctx, h, "", typed)
+	if err == nil && id == "" {
+		return "", usage.Errorf("there is no reminder %s; '%s' lists them", typed, reminderIDs.listing)
+	}
+	return id, err
+}
+
 // ResolveJob completes the beginning or the end of a job's id. listing is the command that lists those that are meant.
 func (h *App) ResolveJob(ctx context.Context, typed, listing string) (string, error) {
 	id, err := jobIDs.complete(ctx, h, "", typed)
@@ -112,4 +134,16 @@ func (h *App) ResolveJob(ctx context.Context, typed, listing string) (string, er
 		return "", usage.Errorf("there is no job %s; '%s' lists them", typed, listing)
 	}
 	return id, err
+}
+
+// FindRun completes the beginning or the end of the id of a run. With an account, only its runs count.
+func (h *App) FindRun(ctx context.Context, accountID, typed string) (agent.Run, error) {
+	id, err := runIDs.complete(ctx, h, accountID, typed)
+	if err == nil && id == "" {
+		err = usage.Errorf("there is no run %s; '%s' lists them", typed, runIDs.listing)
+	}
+	if err != nil {
+		return agent.Run{}, err
+	}
+	return h.Agents.Agent.Run(ctx, id)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/notify"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/reminders"
+	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -32,7 +34,7 @@ func (h *App) newNotifier() error {
 		cfg.Doors = append(cfg.Doors, tellWebhook)
 	}
 	if n := h.Env.Config.Notify; n.NtfyURL != "" {
-		h.ntfy = notify.NewNtfy(n.NtfyURL, string(n.NtfyToken))
+		h.ntfy = notify.NewNtfy(n.NtfyURL, string(n.NtfyToken), h.readNotice)
 		cfg.Doors = append(cfg.Doors, notify.NtfyJobs)
 	}
 	h.Notifier, err = notify.New(cfg)
@@ -98,12 +100,14 @@ func (h *App) tellOfEvent(ctx context.Context, tx queue.Tx, e events.Event) erro
 	title := "Everything is stopped, by " + e.By
 	switch e.Kind {
 	case events.Stopped:
+	case events.DriftWarns, events.DriftAsks:
+		return h.tellOfDrift(ctx, tx, &e)
 	case events.BreakerOpened:
 		title = "A breaker has stopped the models"
 		if e.Source == postroom.SourceDeterministic {
 			title = "A breaker has stopped the rules"
 		}
-		if a, err := h.Mail.Account(ctx, e.AccountID); err == nil {
+		if a, err := h.Mail.AccountTx(ctx, tx, e.AccountID); err == nil {
 			title += " of " + a.Email
 		}
 	default:
@@ -111,6 +115,37 @@ func (h *App) tellOfEvent(ctx context.Context, tx queue.Tx, e events.Event) erro
 	}
 	text := strings.TrimSuffix(title+": "+e.Why, ": ") + ". 'postroomd resume' ends it, and so does the page."
 	return h.Notifier.Tell(ctx, tx, notify.Notice{Kind: notify.Stopped, Subject: e.ID, Title: title, Text: text})
+}
+
+// tellOfDrift tells of a rule, or of models, that a person has corrected.
+func (h *App) tellOfDrift(ctx context.Context, tx queue.Tx, e *events.Event) error {
+	title := "A rule is often corrected"
+	if e.Source == postroom.SourceModel {
+		title = "The models are often corrected"
+	}
+	if a, err := h.Mail.AccountTx(ctx, tx, e.AccountID); err == nil {
+		title += " in " + a.Email
+	}
+	text := title + ": " + e.Why + "."
+	if e.Kind == events.DriftAsks {
+		title += ", and asks from now on"
+		text += " You are asked about each decision from now on."
+	}
+	return h.Notifier.Tell(ctx, tx, notify.Notice{Kind: notify.Drifted, Subject: e.ID, Title: title,
+		Text: text + " 'postroomd learn right' ends that, and so does the page."})
+}
+
+// tellOfEscalation tells of a message that somebody has to look at, in the transaction that completes the action. The
+// reason may be a model's, with words of the mail, so it is not told elsewhere: it is on record here.
+func (h *App) tellOfEscalation(ctx context.Context, tx postroom.Tx, a postroom.Action) error {
+	account, err := h.Mail.AccountTx(ctx, tx, a.AccountID)
+	if err != nil {
+		return err
+	}
+	title := "A message of " + account.Email + " needs you"
+	return h.Notifier.Tell(ctx, tx, notify.Notice{Kind: notify.Escalated, Subject: a.ID, Title: title,
+		Text: title + ": it has the label " + h.Env.Config.Replies.ActionRequired + ", and 'postroomd explain " + a.ID +
+			"' says why."})
 }
 
 // tellNotAsked tells that nobody is asked about the rest of a group for a day.
@@ -135,4 +170,47 @@ func (h *App) askedAt() (list []func(safety.Approval) []queue.NewJob) {
 		list = append(list, func(r safety.Approval) []queue.NewJob { return h.Notifier.WaitsJobs(r) })
 	}
 	return slices.Clip(list)
+}
+
+// tellOfRefusedRun tells once a day that an agent of a mailbox does not work.
+func (h *App) tellOfRefusedRun(ctx context.Context, tx queue.Tx, r agent.Run) error {
+	title := "The agent " + r.Profile + " leaves mail alone"
+	return h.Notifier.Tell(ctx, tx, notify.Notice{Kind: notify.AgentRefused,
+		Subject: r.AccountID + " " + r.Profile + " " + queue.Now(tx).UTC().Format(time.DateOnly), Title: title,
+		Text: title + ": " + notify.Unlinked(r.Reason) + ". 'postroomd agents list' names the mail."})
+}
+
+// tellOfPausedAgent tells of a profile that some failures have paused.
+func (h *App) tellOfPausedAgent(ctx context.Context, tx queue.Tx, profile, reason string) error {
+	title := "The agent " + profile + " is paused"
+	return h.Notifier.Tell(ctx, tx, notify.Notice{Kind: notify.AgentPaused, Subject: profile + " " + instant(tx),
+		Title: title,
+		Text:  title + ": " + notify.Unlinked(reason) + ". 'postroomd agents resume " + profile + "' ends that."})
+}
+
+// openReminders makes what reminds people.
+func (h *App) openReminders() (err error) {
+	h.Reminders, err = reminders.New(reminders.Config{DB: h.DB, Queue: h.Queue, Deliver: h.tellOfReminder})
+	return err
+}
+
+// tellOfReminder tells of a reminder, in the transaction that delivers it.
+func (h *App) tellOfReminder(ctx context.Context, tx queue.Tx, d reminders.Delivery) error {
+	title := "Reminder: " + d.Reminder.Title
+	text := title
+	if d.Reminder.Body != "" {
+		text += "\n" + d.Reminder.Body
+	}
+	return h.Notifier.Tell(ctx, tx, notify.Notice{Kind: notify.Reminded, Subject: d.Key, Title: title, Text: text})
+}
+
+// tellOfReport tells what a schedule of an agent has told, or why it could not. The words are a model's about mail, so
+// jobs hold none: see readNotice.
+func (h *App) tellOfReport(ctx context.Context, tx queue.Tx, r agent.Run) error {
+	n := notify.Notice{Kind: notify.AgentTold, Subject: r.ID}
+	if r.State != agent.StateDone {
+		n.Title = "The agent " + r.Profile + " has told nothing"
+		n.Text = n.Title + ": " + notify.Unlinked(r.Reason) + ". 'postroomd agents show " + r.ID + "' shows its calls."
+	}
+	return h.Notifier.Tell(ctx, tx, n)
 }

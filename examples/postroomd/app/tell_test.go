@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety/events"
 	"github.com/postroom-go/postroom/safety/stop"
+	"github.com/postroom-go/postroom/safety/webhook"
 )
 
 // A toldApp is an App that posts its notices to a topic.
@@ -113,4 +116,26 @@ func TestPeopleAreToldOfDisabledRules(t *testing.T) {
 	require.Equal(t, `The rule "Bills" is disabled: the label is gone. It decides nothing until you change or enable it.`,
 		told[1].Text)
 	require.Len(t, a.in(disable), 2, "enabled and disabled again")
+}
+
+// The jobs of a digest name it, and each door reads its words.
+func TestADigestIsReadWhenItIsTold(t *testing.T) {
+	a := openToldApp(t)
+	at := time.Date(2026, 11, 26, 7, 0, 0, 0, time.UTC)
+	require.NoError(t, a.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO notices (kind, subject, told_at) VALUES ('digest', 's', $1)",
+			at.Format("2006-01-02T15:04:05.000000Z"))
+		return err
+	}))
+	read, err := a.readWebhookNotice(t.Context(), webhook.Notice{Kind: string(notify.OfDigest), Subject: "s"})
+	require.NoError(t, err)
+	require.Equal(t, "Postroom: 0 messages came, 0 done", read.Title)
+	require.Contains(t, read.Text, "Thu 26 Nov 2026 ")
+	text, err := a.readDiscordNotice(t.Context(), "digest:s")
+	require.NoError(t, err)
+	require.Equal(t, read.Title+"\n```text\n"+strings.TrimSpace(read.Text)+"\n```", text)
+	old := notify.Notice{Kind: notify.OfDigest, Subject: "x", Title: "Postroom: old", Text: "old"}
+	same, err := a.readNotice(t.Context(), old)
+	require.NoError(t, err)
+	require.Equal(t, old, same, "a job of an earlier version has them")
 }

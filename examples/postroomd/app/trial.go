@@ -34,8 +34,10 @@ func (h *App) Backtest(ctx context.Context, t Trial) (*backtest.Report, error) {
 			return nil, err
 		}
 		cfg.Rules, cfg.Against = tried, inUse
-		if t.Added {
-			cfg.Rules = append(append([]rules.Rule{}, inUse...), tried...)
+		for i := range inUse {
+			if t.Added || inUse[i].AccountID == "" { // a text is in place of the rules of the mailbox alone
+				cfg.Rules = append(cfg.Rules, inUse[i])
+			}
 		}
 	}
 	messages := h.Mail.AllMessages(ctx, t.Account.ID, mailstore.MessageRange{Since: t.Since, SkipLabels: notDecided})

@@ -95,16 +95,10 @@ func Plan(ctx context.Context, h *app.App, r Request) (*Preview, error) {
 	if p.decision, err = r.decision(ctx, h); err != nil {
 		return nil, err
 	}
-	if err := p.find(ctx, h, r); err != nil {
+	leaves := func(m *postroom.Message) (string, error) { return p.leaves(ctx, h, m, r.Again) }
+	if err := p.find(ctx, h, r, leaves); err != nil {
 		return nil, err
 	}
-	names, err := h.LabelNames(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p.Count = len(p.messages)
-	p.Mail = view.NewMailPage(mailindex.Page{Messages: p.messages[:min(p.Count, shown)]}, names).Messages
-	p.Digest = p.digest(r.Account.ID)
 	if r.Kind == postroom.Trash && p.Count > 0 {
 		p.Note = "Gmail keeps what is in the trash for 30 days, until " +
 			printer.Minute(time.Now().AddDate(0, 0, trashDays)) + "; until then it can be taken back."
@@ -116,11 +110,15 @@ func Plan(ctx context.Context, h *app.App, r Request) (*Preview, error) {
 var batchID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 func (r *Request) check(h *app.App) error {
-	kinds := Kinds(h)
-	switch {
-	case !slices.Contains(kinds, r.Kind):
+	if kinds := Kinds(h); !slices.Contains(kinds, r.Kind) {
 		return usage.Errorf("%s is not done to a whole search: choose one of %s.", cmp.Or(r.Kind, "nothing"),
 			strings.Join(printer.List(kinds, func(t postroom.ActionType) string { return string(t) }), ", "))
+	}
+	return r.checkQuery()
+}
+
+func (r *Request) checkQuery() error {
+	switch {
 	case strings.TrimSpace(r.Query) == "":
 		return usage.Errorf("Write what to search for, as in Gmail's search box; all mail at once is not acted on.")
 	case len(r.Query) > maxQuery:
@@ -157,8 +155,27 @@ func (r *Request) decision(ctx context.Context, h *app.App) (postroom.Decision, 
 	return d, nil
 }
 
-// find looks for messages to act on, newest first, until there are enough.
-func (p *Preview) find(ctx context.Context, h *app.App, r Request) error {
+// find finds the messages to act on, and describes them. leaves returns why a message is left alone; empty if not.
+func (p *Preview) find(
+	ctx context.Context, h *app.App, r Request, leaves func(m *postroom.Message) (string, error),
+) error {
+	if err := p.search(ctx, h, r, leaves); err != nil {
+		return err
+	}
+	names, err := h.LabelNames(ctx)
+	if err != nil {
+		return err
+	}
+	p.Count = len(p.messages)
+	p.Mail = view.NewMailPage(mailindex.Page{Messages: p.messages[:min(p.Count, shown)]}, names).Messages
+	p.Digest = p.digest(r.Account.ID)
+	return nil
+}
+
+// search looks for messages to act on, newest first, until there are enough.
+func (p *Preview) search(
+	ctx context.Context, h *app.App, r Request, leaves func(m *postroom.Message) (string, error),
+) error {
 	left, seen := map[string]int{}, 0
 	search := mailindex.Search{Query: r.Query, SpamAndTrash: r.Spam, Limit: Most}
 	for {
@@ -167,7 +184,7 @@ func (p *Preview) find(ctx context.Context, h *app.App, r Request) error {
 			return err
 		}
 		for i, m := range page.Messages {
-			why, err := p.leaves(ctx, h, m, r.Again)
+			why, err := leaves(m)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -190,4 +191,16 @@ func TestRequestsThatCannotBeDoneHereAreMarked(t *testing.T) {
 	require.NotContains(t, here.stdout, mark)
 	elsewhere := m.postroomd("approvals", "list", "--set", "gmail.address="+neighbour)
 	require.Contains(t, elsewhere.stdout, mark, elsewhere.stderr)
+
+	type request struct{ ID, Access string }
+	var list []request
+	require.NoError(t, json.Unmarshal([]byte(m.postroomd("approvals", "list", "--json").stdout), &list))
+	require.Empty(t, list[0].Access)
+	other := []string{"--set", "gmail.address=" + neighbour}
+	require.NotContains(t, m.postroomd("approvals", "show", list[0].ID).stdout, mark)
+	require.Contains(t, m.postroomd(append(other, "approvals", "show", list[0].ID)...).stderr, "no access here; ",
+		"what it sends cannot be composed here")
+	asJSON := m.postroomd(append(other, "approvals", "list", "--json")...)
+	require.NoError(t, json.Unmarshal([]byte(asJSON.stdout), &list), asJSON.stderr)
+	require.Contains(t, list[0].Access, mark)
 }

@@ -28,6 +28,7 @@ func actionsCommand() *cobra.Command {
 	before := cmd.Flags().String("before", "", "only what is older than the action of this id: the next page")
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
 	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
+	confidence := command.ConfidenceFlags(cmd)
 	limit := command.LimitFlag(cmd, app.MaxListed)
 	asJSON := command.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -36,6 +37,9 @@ func actionsCommand() *cobra.Command {
 			return err
 		}
 		filter.Sender, filter.Limit, filter.Rule = *sender, *limit, *rule
+		if filter.Confidence, err = confidence(); err != nil {
+			return err
+		}
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 			if err := placeActions(ctx, h, &filter, *mailbox, *before); err != nil {
 				return err

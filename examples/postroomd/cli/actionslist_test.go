@@ -29,6 +29,15 @@ func TestActionsHaveTimesAndPages(t *testing.T) {
 	require.Contains(t, second.stdout, idPattern.FindString(rows[2]))
 	require.NotContains(t, second.stdout, last)
 	require.Equal(t, exitUsage, m.postroomd("actions", "--rule", "Coffee").status)
+
+	require.Equal(t, "no actions\n", m.postroomd("actions", "--below", "0.9").stdout, "a rule is sure")
+	require.Equal(t, all.stdout, m.postroomd("actions", "--above", "0.9").stdout)
+	require.Equal(t, "postroomd: --above is 0.9, which is more than --below, 0.5\n",
+		m.postroomd("actions", "--above", "0.9", "--below", "0.5").stderr)
+	require.Equal(t, exitUsage, m.postroomd("undo", "--all", "--below", "7").status)
+	preview := m.postroomd("undo", "--above", "0.9", "--dry-run")
+	require.Regexp(t, `3 (actions|archive)`, preview.stdout)
+	require.Equal(t, exitUsage, m.postroomd("cost", "calls", "none").status)
 }
 
 func TestTheVersionIsPrinted(t *testing.T) {

@@ -12,14 +12,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/cli/accounts"
+	agentscmd "github.com/postroom-go/postroom/examples/postroomd/cli/agents"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/approvals"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/archivecmd"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/audit"
+	awaycmd "github.com/postroom-go/postroom/examples/postroomd/cli/away"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/decisions"
 	draftscmd "github.com/postroom-go/postroom/examples/postroomd/cli/drafts"
+	enrichmentcmd "github.com/postroom-go/postroom/examples/postroomd/cli/enrichment"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/instructions"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/jobs"
+	labelscmd "github.com/postroom-go/postroom/examples/postroomd/cli/labels"
+	learncmd "github.com/postroom-go/postroom/examples/postroomd/cli/learn"
+	"github.com/postroom-go/postroom/examples/postroomd/cli/lists"
 	mailcmd "github.com/postroom-go/postroom/examples/postroomd/cli/mail"
+	notescmd "github.com/postroom-go/postroom/examples/postroomd/cli/notes"
+	reminderscmd "github.com/postroom-go/postroom/examples/postroomd/cli/reminders"
 	rulescmd "github.com/postroom-go/postroom/examples/postroomd/cli/rules"
 	taskscmd "github.com/postroom-go/postroom/examples/postroomd/cli/tasks"
 	tokenscmd "github.com/postroom-go/postroom/examples/postroomd/cli/tokens"
@@ -81,9 +90,10 @@ func rootCommand(args []string) *cobra.Command {
 		stopCommand(), resumeCommand(), digestCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(),
 		instructions.New(),
 		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(),
-		taskscmd.New(), draftscmd.New(), rulescmd.New(),
+		taskscmd.New(), notescmd.New(), reminderscmd.New(), draftscmd.New(), awaycmd.New(), lists.New(),
+		enrichmentcmd.New(), learncmd.New(), archivecmd.New(), agentscmd.New(), rulescmd.New(),
 		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(),
-		openAPICommand(), tokenscmd.New(),
+		openAPICommand(), tokenscmd.New(), labelscmd.New(),
 		manCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// The flags are those of the intended command, so unknown flags are ignored here.

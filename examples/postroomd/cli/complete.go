@@ -17,8 +17,11 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/postroomd/view/drafts"
 	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/notes"
+	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -49,6 +52,7 @@ var argumentValues = map[string]completer{
 	"instructions ID":     stored(storedInstructions),
 	"jobs ID":             stored(storedJobs),
 	"tasks ID":            stored(storedTasks),
+	"notes ID":            stored(storedNotes),
 	"drafts ID":           stored(storedDrafts),
 	"mail ID":             stored(storedMail),
 	"postroomd ID":        stored(storedMail),
@@ -244,9 +248,18 @@ func storedTasks(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string,
 	return printer.List(list, func(t tasks.Task) string { return described(t.ID, t.Title) }), err
 }
 
+func storedNotes(ctx context.Context, h *app.App, _ *cobra.Command) ([]string, error) {
+	list, err := h.Notes.List(ctx, notes.Filter{Limit: completionLimit})
+	return printer.List(list, func(n notes.Note) string { return described(n.ID, n.Path) }), err
+}
+
 func storedDrafts(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, error) {
-	v, err := view.NewDrafts(ctx, h, view.DraftFilter{All: cmd.Name() == "show", Limit: completionLimit})
-	return printer.List(v.List, func(d view.Draft) string { return described(d.ID, d.Subject) }), err
+	filter := replies.Filter{States: drafts.Open(), Limit: completionLimit}
+	if cmd.Name() == "show" {
+		filter.States = nil
+	}
+	v, err := drafts.NewPage(ctx, h, filter)
+	return printer.List(v.List, func(d drafts.Draft) string { return described(d.ID, d.Subject) }), err
 }
 
 func storedJobs(ctx context.Context, h *app.App, cmd *cobra.Command) ([]string, error) {

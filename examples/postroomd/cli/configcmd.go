@@ -85,6 +85,9 @@ func configCheck() *cobra.Command {
 			if err := s.CheckAccess(); err != nil {
 				said += ", but nothing to work on: " + err.Error()
 			}
+			if l.Config.Gmail.AllowDelete {
+				said += "\n" + s.DeletingWords()
+			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 			return err
 		},

@@ -10,11 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/httpapi"
 	"github.com/postroom-go/postroom/examples/postroomd/mailsource"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/scripted"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
@@ -26,6 +28,8 @@ type demoOptions struct {
 	from  mailsource.Flags
 	json  bool
 	ui    dashboardFlags
+
+	enrich bool
 }
 
 func demoCommand() *cobra.Command {
@@ -36,6 +40,9 @@ func demoCommand() *cobra.Command {
 		Long: `Demo starts a Gmail of its own on a loopback port, loads a sample mailbox into it, or a copy of yours, and runs the
 whole pipeline: sync, ingest, rules, safety gate, ledger, actions. It needs no account, no key and no network, and only
 reads the mailbox you name.
+
+With --enrich it also finds out what the sample's mail means: category, importance, appointments. It keeps notes and
+appointments in folders of --data, and learns a rule from what is moved by hand. The answers of its model are scripted.
 
 Everything is kept in --data. Run again on the same folder it does nothing twice; killed, it goes on where it was.
 
@@ -51,6 +58,8 @@ afterwards until you press Ctrl-C. Elsewhere, with --json, or with --dashboard n
 	flags.StringVar(&o.from.Maildir, "maildir", "", "load a copy of this Maildir")
 	flags.StringVar(&o.from.EML, "eml", "", "load a copy of the .eml files in this folder")
 	flags.BoolVar(&o.json, "json", false, "print the summary as one JSON object, and nothing else, on standard output")
+	flags.BoolVar(&o.enrich, "enrich", false,
+		"find out what the sample's mail means, keep notes and appointments, and learn a rule; the model's answers are scripted")
 	o.ui.register(cmd)
 	return cmd
 }
@@ -66,15 +75,31 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 		return errors.Join(err, d.close())
 	}
 	s.Seconds = time.Since(began).Seconds()
-	if o.json {
-		err = printer.JSON(cmd.OutOrStdout(), s)
-	} else {
-		err = s.Print(cmd.OutOrStdout(), programName(), d.App.Env.Flags(""))
-	}
-	if err == nil && d.shown != nil {
+	if err = d.print(cmd, o, s); err == nil && d.shown != nil {
 		err = d.stay(cmd.Context())
 	}
 	return errors.Join(err, d.close(), s.Fault())
+}
+
+// print prints the summary, and what the mail means if that was asked for.
+func (d *demoRun) print(cmd *cobra.Command, o demoOptions, s *view.Summary) (err error) {
+	var means *meaningReport
+	if o.enrich {
+		if means, err = d.newMeaningReport(cmd.Context()); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return printer.JSON(cmd.OutOrStdout(), struct {
+			*view.Summary
+
+			Meaning *meaningReport `json:"meaning,omitempty"`
+		}{s, means})
+	}
+	if err := s.Print(cmd.OutOrStdout(), programName(), d.App.Env.Flags("")); err != nil || means == nil {
+		return err
+	}
+	return means.print(cmd.OutOrStdout(), programName(), d.App.Env.Flags(""))
 }
 
 // Prepare opens the host, and the dashboard if requested. It checks all flags before it writes anything.
@@ -93,6 +118,9 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkEnrich(f, from); err != nil {
+		return nil, err
+	}
 	if !o.json && printer.IsTerminal(cmd.OutOrStdout()) && printer.IsTerminal(cmd.ErrOrStderr()) {
 		o.ui.serveByDefault()
 	}
@@ -108,11 +136,24 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	if f, err = prepareFolder(f); err != nil {
 		return nil, err
 	}
-	h, err := app.New(cmd.Context(), app.Config{Environment: environment.Demo(f)})
+	if err := giveAgents(f, from); err != nil {
+		return nil, err
+	}
+	day, err := o.giveMeaning(f)
 	if err != nil {
 		return nil, err
 	}
-	d = &demoRun{OneRun: app.NewOneRun(h, file, printer.NewProgress(cmd.ErrOrStderr())), from: from}
+	h, err := app.New(cmd.Context(), app.Config{Environment: environment.DemoCommand(f)})
+	if err != nil {
+		return nil, err
+	}
+	if !day.IsZero() {
+		if file, err = withMeaning(cmd.Context(), h, file, o.rules == ""); err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
+	}
+	d = &demoRun{OneRun: app.NewOneRun(h, file, printer.NewProgress(cmd.ErrOrStderr())), from: from, day: day,
+		teaches: o.enrich}
 	if listener != nil {
 		if d.shown, err = o.ui.serve(h, listener, d.signedIn); err != nil {
 			return nil, errors.Join(err, h.Close())
@@ -137,6 +178,9 @@ func prepareFolder(f environment.Folder) (environment.Folder, error) {
 type demoRun struct {
 	*app.OneRun
 	from *mailsource.Source
+	// day is that for which letters are added that teach; zero: none are.
+	day     time.Time
+	teaches bool
 
 	shown *httpapi.Server // nil without a dashboard
 
@@ -185,7 +229,32 @@ func (d *demoRun) run(ctx context.Context) (*view.Summary, error) {
 	if err := d.Run(ctx); err != nil {
 		return nil, err
 	}
+	if err := errors.Join(d.draft(ctx), d.haveAgentWork(ctx)); err != nil {
+		return nil, err
+	}
+	if d.teaches {
+		if err := d.teach(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return view.NewSummary(ctx, d.OneRun, d.cutShort)
+}
+
+// draft has a draft written of an answer to a message of the sample, once, as a person asks for it on the page.
+func (d *demoRun) draft(ctx context.Context) error {
+	msg, err := d.sampleMessage(ctx, scripted.Answered)
+	if err != nil || msg == nil {
+		return err
+	}
+	d.Progress.Sayf("%s", scripted.Note)
+	account, thread := msg.AccountID, msg.ProviderThreadID
+	if _, err := d.App.Replies.Reply(ctx, account, thread); !errors.Is(err, postroom.ErrNotFound) {
+		return err
+	}
+	if err := d.App.AskDraft(ctx, account, thread, "the demo"); err != nil {
+		return err
+	}
+	return d.App.RunJobs(ctx)
 }
 
 // warnOfPauses warns of types and keys that are paused on the dashboard: their jobs keep the demo from ending.
@@ -215,7 +284,7 @@ func (d *demoRun) loadMailbox(ctx context.Context) error {
 	}
 	bar := d.Progress.Start("Loading", 0)
 	defer bar.Done()
-	_, err = d.App.Server.Import(ctx, source, bar.Set)
+	_, err = d.App.Server.Import(ctx, d.withLists(source), bar.Set)
 	if errors.Is(err, mailbox.ErrCutShort) {
 		d.Progress.Sayf("warning: %v; going on with what could be read", err)
 		d.cutShort, err = err, nil

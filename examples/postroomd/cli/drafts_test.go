@@ -3,12 +3,14 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/postroomd/view/drafts"
 	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/compose"
@@ -53,8 +55,8 @@ func TestDraftsAreListedReworkedAndDiscarded(t *testing.T) {
 	for _, m := range messages.Messages {
 		require.NoError(t, gmail.Person().Label(t.Context(), "Postroom/Needs Response", m.Id))
 	}
-	list := func(flags ...string) []view.Draft {
-		var v view.Drafts
+	list := func(flags ...string) []drafts.Draft {
+		var v drafts.Page
 		require.NoError(t, json.Unmarshal([]byte(said(append([]string{"drafts", "list", "--json"}, flags...)...)), &v))
 		return v.List
 	}
@@ -80,6 +82,9 @@ func TestDraftsAreListedReworkedAndDiscarded(t *testing.T) {
 		require.Contains(t, shown, text)
 	}
 
+	require.Regexp(t, `tea at five +drafted +`, said("mail", "list"))
+	require.Contains(t, said("explain", tea), "answer        drafted")
+
 	require.Contains(t, said("drafts", "rework", short, "with cake"), "It is being written again")
 	d.eventually("it is written again", func() bool { return list()[0].Reworks == 1 && list()[0].ID == tea })
 	settled()
@@ -92,9 +97,19 @@ func TestDraftsAreListedReworkedAndDiscarded(t *testing.T) {
 	at, err := service.Users.Drafts.List("me").Do()
 	require.NoError(t, err)
 	require.Len(t, at.Drafts, 1)
-	require.Len(t, list(), 1)
+
+	supper := ids["supper at eight"]
+	r := ask("drafts", "send", supper)
+	require.Equal(t, exitUsage, r.status, "nobody can be asked")
+	require.Contains(t, r.stdout, "| Gladly.")
+	require.Contains(t, said("drafts", "send", supper, "--yes"), "Sent.")
+	r = ask("drafts", "send", supper, "--yes")
+	require.Equal(t, exitUsage, r.status)
+	require.Contains(t, r.stderr, "it is sent")
+	require.Contains(t, said("audit", "export"), `"draft_send"`)
+	require.Empty(t, list())
 	require.Regexp(t, `(?m)tea at five .*discarded by `, said("drafts", "list", "--all"))
-	r := ask("drafts", "discard", short)
+	r = ask("drafts", "discard", short)
 	require.Equal(t, exitUsage, r.status)
 	require.Contains(t, r.stderr, "this draft is skipped")
 	require.Equal(t, exitUsage, ask("drafts", "rework", short, "again").status)
@@ -104,4 +119,31 @@ func TestDraftsAreListedReworkedAndDiscarded(t *testing.T) {
 	require.Contains(t, said("audit", "export"), `"draft_discarded"`)
 	settled()
 	d.stop()
+}
+
+// What somebody has changed since a person has printed it is not overwritten.
+func TestAVoiceIsEditedOfTheVersionThatWasPrinted(t *testing.T) {
+	t.Parallel()
+	where := withModel(t, inbox(t, "tea"), "http://127.0.0.1:1", "[replies]\nenabled = true\nvoice = true\n")
+	ask := func(args ...string) result {
+		return postroomd(t, append(append([]string{"drafts", "voice"}, args...), where...)...)
+	}
+	file := filepath.Join(t.TempDir(), "voice.txt")
+	edit := func(text string) result {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		return ask("edit", file)
+	}
+	require.Equal(t, 0, postroomd(t, append([]string{"run", "--once"}, where...)...).status)
+	require.Equal(t, result{0, "# version 0\n\n", ""}, ask("show", "--text"))
+	require.Contains(t, edit("I say Moin.").stderr, `must be "# version N"`)
+	require.Equal(t, result{0, "Saved.\n", ""}, edit("# version 0\r\n# I say Moin.\r\n"))
+	require.Equal(t, result{0, "# version 1\n# I say Moin.\n", ""}, ask("show", "--text"))
+	require.Contains(t, ask("show").stdout, "version")
+	late := edit("# version 0\nI say Hello.")
+	require.NotZero(t, late.status)
+	require.Contains(t, late.stderr, "the text has version 1 by now, and yours is made of version 0: print it anew")
+	require.Contains(t, ask("rebuild").stderr, "has edited the profile")
+	require.Contains(t, ask("rebuild", "--replace", "2").stderr, "has changed since it was shown")
+	require.Equal(t, result{0, "# version 1\n# I say Moin.\n", ""}, ask("show", "--text"))
+	require.Equal(t, 0, ask("rebuild", "--replace", "1").status)
 }

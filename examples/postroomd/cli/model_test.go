@@ -15,6 +15,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/postroomd/view/calls"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
@@ -185,6 +186,17 @@ func requireExplained(t *testing.T, where []string, model string) {
 	require.InDelta(t, 0.9955, *cost.Budgets[0].DollarsLeft, 1e-9)
 	require.EqualValues(t, 2_000_000-3300, *cost.Budgets[0].TokensLeft)
 	require.Empty(t, cost.Unpriced)
+
+	var list calls.Page
+	text = asJSON(t, &list, where, "cost", "calls", "--mailbox", sample.Owner)
+	require.Len(t, list.List, 3)
+	require.Contains(t, text, "archive me")
+	at := slices.IndexFunc(list.List, func(c calls.Call) bool { return c.Subject == "archive me" })
+	require.Equal(t, decisions[i].Message, list.List[at].About)
+	var one calls.Call
+	text = asJSON(t, &one, where, "cost", "calls", list.List[at].ID)
+	require.Regexp(t, `outcome +answered`, text)
+	require.Contains(t, one.Answer, `"action":"archive"`)
 
 	for _, args := range [][]string{{"explain", "none"}, {"decisions", "show", "none"},
 		{"decisions", "list", "--below", "2"}, {"decisions", "list", "--limit", "0"}} {

@@ -147,8 +147,8 @@ func TestRunOnceWorksOnAllMailboxes(t *testing.T) {
 	require.Equal(t, 0, r.status, r.stderr)
 	r = postroomd(t, append([]string{"run", "--once"}, where...)...)
 	require.Equal(t, 0, r.status, "a person has paused it")
-	require.Contains(t, r.stdout, sample.Owner+" is paused, and nothing is done there until 'postroomd accounts resume "+
-		sample.Owner+"'.\n")
+	require.Contains(t, r.stdout, sample.Owner+" is paused (paused by "+app.CurrentUser()+
+		"), and nothing is done there until 'postroomd accounts resume "+sample.Owner+"'.\n")
 	require.Contains(t, r.stdout, neighbour+": 2 messages are stored.\n")
 }
 

@@ -254,21 +254,23 @@ func TestSendingWithoutAPersonIsBounded(t *testing.T) {
 			states := map[postroom.ActionState]int{}
 			for _, a := range m.actions() {
 				states[a.State]++
-				if a.State == postroom.ActionFailed {
+				if a.State == postroom.ActionCanceled {
 					require.Contains(t, a.Error, c.says)
 				}
 			}
-			want := map[postroom.ActionState]int{postroom.ActionFailed: 1}
+			want := map[postroom.ActionState]int{postroom.ActionCanceled: 1}
 			if c.sent > 0 {
 				want[postroom.ActionCompleted] = c.sent
 			}
 			require.Equal(t, want, states)
 			require.Equal(t, c.sent, m.sent())
 
-			failed := idPattern.FindString(m.postroomd("jobs", "list", "--state", "failed").stdout)
-			r := m.postroomd("jobs", "retry", failed)
-			require.Equal(t, exitUsage, r.status)
-			require.Contains(t, r.stderr, "for good")
+			job := idPattern.FindString(m.postroomd("jobs", "list", "--state", "canceled").stdout)
+			require.NotEmpty(t, job)
+			m.postroomd("jobs", "retry", job)
+			runOnce(t, m.where...)
+			require.Equal(t, want, m.states(), "it is not sent after all")
+			require.Equal(t, c.sent, m.sent())
 		})
 	}
 }

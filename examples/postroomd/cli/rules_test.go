@@ -65,7 +65,7 @@ func TestTheSchemaOfRulesIsPrinted(t *testing.T) {
 func TestRulesAreTested(t *testing.T) {
 	r := postroomd(t, "rules", "test", "../config/rules.yaml")
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Contains(t, r.stdout, "4 passed, 0 failed\n")
+	require.Contains(t, r.stdout, "5 passed, 0 failed\n")
 
 	path := writeFile(t, "rules.yaml", "rules: [{name: one, condition: {type: starred}, action: archive}]")
 	r = postroomd(t, "rules", "test", path)

@@ -68,9 +68,10 @@ func TestExplainShowsTheRuleOfThen(t *testing.T) {
 	var page struct {
 		Messages []view.Mail `json:"messages"`
 	}
-	r := postroomd(t, "mail", "list", "--data", dir, "--json", "--limit", "1")
+	r := postroomd(t, "mail", "search", "larger:1 -in:sent -in:draft", "--data", dir, "--json", "--limit", "1")
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &page), r.stdout+r.stderr)
 	mail := page.Messages
+	require.NotEmpty(t, mail)
 	before := postroomd(t, "explain", mail[0].ID, "--data", dir)
 	require.NotContains(t, before.stdout, "as it was then")
 	demoJSON(t, "--data", dir, "--rules",

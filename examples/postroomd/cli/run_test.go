@@ -21,23 +21,30 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
-// newGmail is a server of its own with the sample mailbox, as demo has one.
+// newGmail is a server of its own with the sample mailbox.
 func newGmail(t *testing.T) *gmailtest.Server { return newGmailWith(t, gmailtest.Config{}) }
 
 func newGmailWith(t *testing.T, cfg gmailtest.Config) *gmailtest.Server {
+	t.Helper()
+	return newGmailOf(t, sample.Mailbox(), cfg)
+}
+
+func newGmailOf(t *testing.T, source mailbox.Source, cfg gmailtest.Config) *gmailtest.Server {
 	t.Helper()
 	cfg.Dir, cfg.Email = filepath.Join(t.TempDir(), "gmail"), sample.Owner
 	server, err := gmailtest.Open(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	_, err = server.Import(t.Context(), sample.Mailbox(), func(int) {})
+	_, err = server.Import(t.Context(), source, func(int) {})
 	require.NoError(t, err)
 	return server
 }
@@ -85,10 +92,19 @@ func runOnce(t *testing.T, args ...string) view.Summary {
 // The same mailbox behind another server: run comes to what demo comes to.
 func TestRunOnceIsTheDemoOnAnotherGmail(t *testing.T) {
 	demo := demoJSON(t, "--data", filepath.Join(t.TempDir(), "demo"))
-	server := newGmail(t)
-	file, dir := configure(t, server, ""), filepath.Join(t.TempDir(), "data")
+	server := newGmailOf(t, sample.WithLists(), gmailtest.Config{})
+	policy := fmt.Sprintf("[policy]\napproval_always = [%q, %q, %q, %q]\n", postroom.Delete, postroom.Forward,
+		postroom.AutoReply, postroom.Trash)
+	file, dir := configure(t, server, policy), filepath.Join(t.TempDir(), "data")
 	first := runOnce(t, "--config", file, "--data", dir)
 	demo.Seconds, demo.Jobs = first.Seconds, first.Jobs
+	require.Equal(t, map[string]int{"demo::scripted": 1}, demo.Models, "only the demo has an agent")
+	require.Equal(t, 1, demo.Actions[postroom.Escalate])
+	demo.Models = first.Models
+	delete(demo.Actions, postroom.Escalate)
+	require.Equal(t, 1, demo.Drafts, "only the demo has a draft")
+	demo.Drafts, demo.Messages, demo.New = 0, demo.Messages-1, demo.New-1
+	demo.Mailboxes[0].Messages--
 	require.Equal(t, demo, first)
 	require.NotContains(t, server.Counts(), gmailtest.MessagesSend)
 
@@ -246,7 +262,7 @@ func (r *running) open(address string) (status int, body string) {
 // eventually waits as long as a loaded machine may take.
 func (r *running) eventually(what string, ok func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if ok() {
 			return
 		}

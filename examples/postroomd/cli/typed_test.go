@@ -86,7 +86,7 @@ func TestListingsHaveOneBound(t *testing.T) {
 				r.stderr, cmd.CommandPath())
 		}
 	})
-	require.Equal(t, 10, listings)
+	require.Equal(t, 15, listings)
 }
 
 func TestAMistypedFlagIsNamed(t *testing.T) {

@@ -53,5 +53,5 @@ func TestPartsOfIDsAreTyped(t *testing.T) {
 	}
 	found := strings.Fields(strings.Split(ask("mail", "list", "--limit", "1"), "\n")[1])[0]
 	require.Equal(t, ask("mail", "show", found), ask("mail", "show", found[8:]), "Gmail's too")
-	require.Contains(t, ask("explain", ids("approvals", "list")[0]), "delete: waits for approval, decided by rule ")
+	require.Contains(t, ask("explain", ids("approvals", "list")[0]), ": waits for approval, decided by rule ")
 }

@@ -11,6 +11,8 @@ package config
 import (
 	"log/slog"
 	"time"
+
+	"github.com/postroom-go/postroom/gmail/notes"
 )
 
 // A Config is the configuration of postroomd.
@@ -21,6 +23,11 @@ type Config struct {
 	Gmail     Gmail
 	Outbound  Outbound
 	Replies   Replies
+	Enrich    Enrich
+	Lists     Lists // the section [unsubscribe]
+	Learn     Learn
+	Archive   Archive
+	Notes     Notes
 	Policy    Policy
 	Safety    Safety
 	Discord   Discord
@@ -61,11 +68,19 @@ type Paths struct {
 	Rules    Path // empty: no rules file
 	// MailboxRules are the rules files of single mailboxes, in place of Rules.
 	MailboxRules MailboxFiles
+	Agents       Path // the folder of the profiles of agents; empty: there are none
 }
+
+// The values of [Telemetry].OTLPProtocol.
+const (
+	OTLPByHTTP = "http"
+	OTLPByGRPC = "grpc"
+)
 
 // Telemetry is the section [telemetry].
 type Telemetry struct {
 	OTLPEndpoint  string // empty: nothing is exported
+	OTLPProtocol  string
 	ExportTraces  bool
 	ExportMetrics bool
 }
@@ -113,8 +128,34 @@ type Replies struct {
 	About   string
 	Triage  bool // the model also says what mail needs an answer
 	PerDay  int  // drafts for such mail in a mailbox
+	Voice   bool // drafts are written as the person writes
+	// FollowUpDays is how long the label Waiting waits for an answer; 0: for ever.
+	FollowUpDays int
+	FollowUpSent bool   // what the person has answered waits too
+	FollowUp     string // how a conversation comes back: FollowUpInbox or FollowUpDraft
 	// The names of labels.
 	NeedsResponse, Outbox, Rework, Done, ActionRequired, Waiting string
+}
+
+// The values of Replies.FollowUp: how a conversation that waits for an answer comes back into the inbox.
+const (
+	FollowUpInbox = "inbox" // with the label Action Required
+	FollowUpDraft = "draft" // with the draft of a reminder
+)
+
+// Lists is the section [unsubscribe]: mailing lists are left by a person's word.
+type Lists struct {
+	Enabled bool
+	PerDay  int // lists of a mailbox
+}
+
+// Learn is the section [learn]: rules are learned from what a person corrects by hand.
+type Learn struct {
+	Enabled bool
+	Auto    bool // rules of the class high are applied after a week in shadow
+	// TeachLabel is the label that a person puts on a message to have a rule proposed from it; empty: none.
+	TeachLabel string
+	Examples   bool // the models see how earlier decisions about mail of the sender were corrected
 }
 
 // Policy is the section [policy].
@@ -222,18 +263,23 @@ func Default() Config {
 		App: App{ServiceName: "postroom", Env: EnvDev, Listen: "127.0.0.1", Port: 17800, Workers: 10, Drain: 30 * time.Second,
 			Dashboard: true},
 		Paths:     Paths{Data: "~/.local/share/postroom", MailboxRules: MailboxFiles{}},
-		Telemetry: Telemetry{ExportTraces: true, ExportMetrics: true},
+		Telemetry: Telemetry{OTLPProtocol: OTLPByHTTP, ExportTraces: true, ExportMetrics: true},
 		Gmail:     Gmail{UnitsPerMinute: 6000, SpamAndTrash: true, OldMail: LeaveOldMail, SnoozeLabel: "Postroom/Snoozed"},
 		Outbound:  Outbound{MaxRecipients: 10, RecipientsDay: 50, ReplyInterval: 72 * time.Hour},
-		Replies: Replies{PerDay: 20, NeedsResponse: "Postroom/Needs Response", Outbox: "Postroom/Outbox",
+		Lists:     Lists{PerDay: 50},
+		Notes:     Notes{Path: notes.DefaultPath},
+		Archive:   Archive{Every: 24 * time.Hour, Verify: 7 * 24 * time.Hour},
+		Replies: Replies{PerDay: 20, FollowUpDays: 7, FollowUp: FollowUpInbox,
+			NeedsResponse: "Postroom/Needs Response", Outbox: "Postroom/Outbox",
 			Rework: "Postroom/Rework", Done: "Postroom/Done", ActionRequired: "Postroom/Action Required",
 			Waiting: "Postroom/Waiting"},
+		Enrich: Enrich{Stages: allStages(), Model: true, SureFrom: 0.8, Categories: []string{}, Levels: []string{}},
 		Policy: Policy{
-			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
+			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
 			ModelUnattended: []string{
 				"apply_label", "remove_label", "mark_read", "mark_unread", "star", "unstar", "archive", "move", "snooze",
-				"restore", "none",
+				"restore", "escalate", "draft", "none",
 			},
 			SendAge: 72 * time.Hour, ModelShare: 0.2, ModelFree: 5,
 		},

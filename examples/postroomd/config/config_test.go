@@ -291,3 +291,23 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A reminder is a draft, and comes where a conversation comes back.
+func TestFollowUpByADraftNeedsDraftsAndDays(t *testing.T) {
+	model := []string{"llm.provider=openai", "llm.model=small", "llm.api_key=env:KEY"}
+	load := func(set ...string) (*config.Loaded, error) {
+		return config.Load(config.Sources{Set: append(set, model...), Environ: []string{"KEY=sk-1"}})
+	}
+	l, err := load("replies.enabled=true")
+	require.NoError(t, err)
+	require.Equal(t, config.FollowUpInbox, l.Config.Replies.FollowUp)
+	l, err = load("replies.enabled=true", "replies.follow_up=draft")
+	require.NoError(t, err)
+	require.Equal(t, config.FollowUpDraft, l.Config.Replies.FollowUp)
+	for _, without := range [][]string{nil, {"replies.enabled=true", "replies.follow_up_days=0"}} {
+		_, err = load(append(without, "replies.follow_up=draft")...)
+		require.ErrorContains(t, err, `"draft" beside replies.enabled = true and replies.follow_up_days of 1 or more`)
+	}
+	_, err = load("replies.follow_up=label")
+	require.ErrorContains(t, err, `"inbox" or "draft"`)
+}

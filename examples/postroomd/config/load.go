@@ -266,7 +266,8 @@ func (l *loader) together() {
 		// $MODEL may be meant for another program.
 		return ok && layer.name != "$MODEL" && l.all.Get(key) != ""
 	}
-	for _, f := range append(l.out.Config.modelFaults(given), l.out.Config.listenFaults()...) {
+	for _, f := range slices.Concat(l.out.Config.modelFaults(given), l.out.Config.listenFaults(),
+		l.out.Config.enrichFaults()) {
 		l.wrong(find(f.key), f.message, f.hint)
 	}
 }

@@ -22,7 +22,8 @@ type setting struct {
 }
 
 // settings are all settings, in the order of the file.
-var settings = slices.Concat(firstSettings, safetySettings, webSettings, llmSettings(), lastSettings)
+var settings = slices.Concat(firstSettings, safetySettings, webSettings, llmSettings(), enrichSettings, lastSettings,
+	archiveSettings, notesSettings)
 
 var firstSettings = []setting{
 	{"app.service_name", "", `"postroom"`, func(c *Config) any { return &c.App.ServiceName },
@@ -47,9 +48,12 @@ var firstSettings = []setting{
 		func(c *Config) string { return c.Paths.Database.check() }},
 	{"paths.rules", "", `"~/rules.yaml"`, func(c *Config) any { return &c.Paths.Rules }, nil},
 	{"paths.mailbox_rules", "", `["ada@example.org=~/ada.yaml"]`, func(c *Config) any { return &c.Paths.MailboxRules }, nil},
+	{"paths.agents", "", `"~/agents"`, func(c *Config) any { return &c.Paths.Agents }, nil},
 
 	{"telemetry.otlp_endpoint", "OTLP_ENDPOINT", `"http://127.0.0.1:4318"`, func(c *Config) any { return &c.Telemetry.OTLPEndpoint },
 		func(c *Config) string { return webAddress(c.Telemetry.OTLPEndpoint) }},
+	{"telemetry.otlp_protocol", "", `"grpc"`, func(c *Config) any { return &c.Telemetry.OTLPProtocol },
+		func(c *Config) string { return oneOf(c.Telemetry.OTLPProtocol, OTLPByHTTP, OTLPByGRPC) }},
 	{"telemetry.export_traces", "", "true", func(c *Config) any { return &c.Telemetry.ExportTraces }, nil},
 	{"telemetry.export_metrics", "", "true", func(c *Config) any { return &c.Telemetry.ExportMetrics }, nil},
 
@@ -150,6 +154,18 @@ var lastSettings = []setting{
 		}},
 	{"replies.per_day", "", "20", func(c *Config) any { return &c.Replies.PerDay },
 		func(c *Config) string { return within(c.Replies.PerDay, 1, 1000) }},
+	{"replies.voice", "", "true", func(c *Config) any { return &c.Replies.Voice }, nil},
+	{"replies.follow_up_days", "", "7", func(c *Config) any { return &c.Replies.FollowUpDays },
+		func(c *Config) string { return within(c.Replies.FollowUpDays, 0, 365) }},
+	{"replies.follow_up_sent", "", "true", func(c *Config) any { return &c.Replies.FollowUpSent },
+		func(c *Config) string {
+			if c.Replies.FollowUpSent && c.Replies.FollowUpDays == 0 {
+				return "false, or true beside replies.follow_up_days of 1 or more"
+			}
+			return ""
+		}},
+	{"replies.follow_up", "", `"draft"`, func(c *Config) any { return &c.Replies.FollowUp },
+		func(c *Config) string { return followUp(&c.Replies) }},
 	{"replies.needs_response_label", "", `"Postroom/Needs Response"`, func(c *Config) any { return &c.Replies.NeedsResponse },
 		func(c *Config) string { return labelName(c.Replies.NeedsResponse) }},
 	{"replies.outbox_label", "", `"Postroom/Outbox"`, func(c *Config) any { return &c.Replies.Outbox },
@@ -162,6 +178,27 @@ var lastSettings = []setting{
 		func(c *Config) string { return labelName(c.Replies.ActionRequired) }},
 	{"replies.waiting_label", "", `"Postroom/Waiting"`, func(c *Config) any { return &c.Replies.Waiting },
 		func(c *Config) string { return labelName(c.Replies.Waiting) }},
+
+	{"learn.enabled", "", "true", func(c *Config) any { return &c.Learn.Enabled }, nil},
+	{"learn.auto", "", "true", func(c *Config) any { return &c.Learn.Auto },
+		func(c *Config) string {
+			if c.Learn.Auto && !c.Learn.Enabled {
+				return "false, or true beside learn.enabled = true"
+			}
+			return ""
+		}},
+	{"learn.teach_label", "", `"Postroom/Teach"`, func(c *Config) any { return &c.Learn.TeachLabel },
+		teachLabel},
+	{"learn.examples", "", "true", func(c *Config) any { return &c.Learn.Examples },
+		func(c *Config) string {
+			if c.Learn.Examples && !c.Learn.Enabled {
+				return "false, or true beside learn.enabled = true"
+			}
+			return ""
+		}},
+	{"unsubscribe.enabled", "", "true", func(c *Config) any { return &c.Lists.Enabled }, nil},
+	{"unsubscribe.per_day", "", "50", func(c *Config) any { return &c.Lists.PerDay },
+		func(c *Config) string { return within(c.Lists.PerDay, 1, 1000) }},
 
 	{"schedules.history_sync", "", `"1m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
@@ -297,8 +334,9 @@ func mailAddress(s string) string {
 }
 
 func actions(names []string) string {
+	const draft = "draft" // of agents, and no standard action
 	for _, n := range names {
-		if _, ok := postroom.StandardKind(postroom.ActionType(n)); !ok {
+		if _, ok := postroom.StandardKind(postroom.ActionType(n)); !ok && n != draft {
 			return fmt.Sprintf("names of actions, which %q is not", n)
 		}
 	}
@@ -313,6 +351,28 @@ func harmless(names []string) string {
 		}
 	}
 	return actions(names)
+}
+
+func followUp(r *Replies) string {
+	if r.FollowUp == FollowUpDraft && (!r.Enabled || r.FollowUpDays == 0) {
+		return `"inbox", or "draft" beside replies.enabled = true and replies.follow_up_days of 1 or more`
+	}
+	return oneOf(r.FollowUp, FollowUpInbox, FollowUpDraft)
+}
+
+// teachLabel refuses a label that says something else already.
+func teachLabel(c *Config) string {
+	name, r := c.Learn.TeachLabel, &c.Replies
+	if name == "" {
+		return ""
+	}
+	for _, other := range []string{r.NeedsResponse, r.Outbox, r.Rework, r.Done, r.ActionRequired, r.Waiting,
+		c.Gmail.SnoozeLabel} {
+		if strings.EqualFold(name, other) {
+			return "a name that no other setting has for a label"
+		}
+	}
+	return labelName(name)
 }
 
 func labelName(name string) string {

@@ -23,6 +23,19 @@ func (l *loader) value(s *setting, field any, from, indirect string) {
 	l.out.Values = append(l.out.Values, Value{s.key, asTOML(field), from})
 }
 
+// Values returns all settings of a configuration that was not loaded, in the order of the file, for people. What is not
+// the default is from there.
+func Values(c Config, from string) []Value {
+	standard, list := Default(), make([]Value, len(settings))
+	for i, s := range settings {
+		list[i] = Value{s.key, asTOML(s.field(&c)), "default"}
+		if list[i].Value != asTOML(s.field(&standard)) {
+			list[i].From = from
+		}
+	}
+	return list
+}
+
 // Show writes the settings as TOML, each with its source.
 func (l *Loaded) Show(w io.Writer) error {
 	var b strings.Builder

@@ -48,7 +48,7 @@ func (e *Editor) Current(ctx context.Context, accountID string) (*rulesfile.File
 	if file, err := e.env.ReadRules(path); file != nil || err != nil {
 		return file, err
 	}
-	text, err := e.rulesText(ctx, accountID, path)
+	text, err := e.rulesText(ctx, e.db.Reader(), accountID, path)
 	if err != nil {
 		return nil, err
 	}
@@ -78,20 +78,19 @@ var errMailboxGone = usage.Errorf(
 	"the mailbox of these rules is not here any more; 'postroomd accounts list' lists those that are")
 
 // rulesText returns the text of the mailbox's file, empty if it does not exist, or, without a path, a text of the rules
-// that are stored for the mailbox.
-func (e *Editor) rulesText(ctx context.Context, accountID, path string) (string, error) {
+// that are stored for the mailbox. q is the transaction, or outside of one the pool for queries.
+func (e *Editor) rulesText(ctx context.Context, q queue.Tx, accountID, path string) (string, error) {
 	if path != "" {
 		return readRulesFile(path)
 	}
-	newest, err := e.rules.Versions(ctx, rulestore.VersionFilter{Account: &accountID, Limit: 1})
-	if err != nil || len(newest) == 0 {
-		return "", err
+	v, err := e.rules.NewestTx(ctx, q, accountID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return "", nil
 	}
-	v, err := e.rules.Version(ctx, newest[0].Number)
 	if err != nil {
 		return "", err
 	}
-	return e.VersionText(ctx, v)
+	return e.versionText(ctx, q, v)
 }
 
 // Parse reads the text of rules of the file at path, which may be empty.
@@ -108,7 +107,8 @@ func (e *Editor) parse(path, text string, more ...rulesfile.ParseOption) (*rules
 
 // Options returns the options for reading the rules of the file at path, which may be empty.
 func (e *Editor) Options(path string) []rulesfile.ParseOption {
-	options := []rulesfile.ParseOption{rulesfile.WithKinds(e.env.ActionKinds()), e.env.RefuseActions()}
+	options := []rulesfile.ParseOption{rulesfile.WithKinds(e.env.ActionKinds()), e.env.RefuseActions(),
+		e.env.UnknownMeanings()}
 	if path != "" {
 		options = append(options, rulesfile.WithFiles(os.DirFS(filepath.Dir(path))))
 	}
@@ -142,7 +142,7 @@ func (e *Editor) Change(
 		}
 		_, missing := os.Stat(path)
 		existed = missing == nil
-		if before, err = e.rulesText(ctx, accountID, path); err != nil {
+		if before, err = e.rulesText(ctx, tx, accountID, path); err != nil {
 			return err
 		}
 		changed, err := change(ctx, tx, before)
@@ -219,20 +219,23 @@ func (e *Editor) storeRules(ctx context.Context, tx queue.Tx, reader Reader, wha
 	if err != nil {
 		return done, err
 	}
-	_, err = e.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.NeededLabels(e.env.ActionKinds())...))
-	return done, err
+	return done, gmail.EnsureLabels(ctx, tx, e.queue, e.mail, reader.accountID, own.NeededLabels(e.env.ActionKinds())...)
 }
 
 // VersionText returns the version as a file. A file made from rules uses the names of labels: ids belong to one
 // mailbox.
 func (e *Editor) VersionText(ctx context.Context, v *rulestore.VersionContent) (string, error) {
+	return e.versionText(ctx, e.db.Reader(), v)
+}
+
+func (e *Editor) versionText(ctx context.Context, q queue.Tx, v *rulestore.VersionContent) (string, error) {
 	switch {
 	case v.HasSource:
 		return v.Source, nil
 	case v.AccountID == "":
 		return string(rulesfile.Marshal(rulesfile.FileOf(v.List))), nil
 	}
-	labels, err := e.mail.Labels(ctx, v.AccountID)
+	labels, err := e.mail.LabelsTx(ctx, q, v.AccountID)
 	if err != nil {
 		return "", err
 	}
@@ -248,11 +251,11 @@ func (e *Editor) VersionText(ctx context.Context, v *rulestore.VersionContent) (
 }
 
 // CheckOverwrite refuses to lose rules that no version has.
-func (e *Editor) CheckOverwrite(ctx context.Context, path, there, text string, overwrite bool) error {
+func (e *Editor) CheckOverwrite(ctx context.Context, tx queue.Tx, path, there, text string, overwrite bool) error {
 	if there == "" || there == text || overwrite {
 		return nil
 	}
-	known, err := e.rules.KnowsSource(ctx, there)
+	known, err := e.rules.KnowsSourceTx(ctx, tx, there)
 	if err == nil && !known {
 		err = usage.Errorf("%s holds what no version does, and would be overwritten; copy it, and give --overwrite", path)
 	}

@@ -64,7 +64,7 @@ func (e *Editor) Move(ctx context.Context, by, id string, up bool) error {
 		if err := e.rules.Lock(ctx, tx); err != nil {
 			return err
 		}
-		all, err := e.rules.List(ctx)
+		all, err := e.rules.ListTx(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (e *Editor) Text(ctx context.Context, accountID string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return e.rulesText(ctx, accountID, path)
+	return e.rulesText(ctx, e.db.Reader(), accountID, path)
 }
 
 // Save replaces the rules of a mailbox, and the configured file, by those of a file, if they still are what was read

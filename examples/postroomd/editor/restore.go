@@ -38,7 +38,7 @@ func (e *Editor) Restore(ctx context.Context, by string, v *rulestore.VersionCon
 	}
 	_, err = e.Change(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number),
 		func(ctx context.Context, tx queue.Tx, there string) (*rulesfile.File, error) {
-			if err := e.CheckOverwrite(ctx, path, there, text, overwrite); err != nil {
+			if err := e.CheckOverwrite(ctx, tx, path, there, text, overwrite); err != nil {
 				return nil, err
 			}
 			if there != text {

@@ -28,6 +28,12 @@ func (s *Environment) Check() error {
 		s.checkWebhook(), s.checkNotify()); err != nil {
 		return err
 	}
+	if _, err := s.AgentProfiles(); err != nil {
+		return err
+	}
+	if err := s.AddKinds(s.ownKinds); err != nil { // rules name the profiles
+		return err
+	}
 	return s.checkRules()
 }
 

@@ -25,6 +25,19 @@ func (f Folder) Database() string { return filepath.Join(string(f), "postroom.db
 // Gmail is the folder of the Gmail of a demo.
 func (f Folder) Gmail() string { return filepath.Join(string(f), "gmail") }
 
+// Agents is the folder of the profiles of a demo's agents.
+func (f Folder) Agents() string { return filepath.Join(string(f), "agents") }
+
+// Enriched is the file that has a demo find out what mail means. It holds a date: the letters from which the demo
+// learns came in the weeks before it.
+func (f Folder) Enriched() string { return filepath.Join(string(f), "enriched") }
+
+// Notes is the folder in which such a demo keeps notes.
+func (f Folder) Notes() string { return filepath.Join(string(f), "notes") }
+
+// Calendar is the folder in which such a demo keeps appointments.
+func (f Folder) Calendar() string { return filepath.Join(string(f), "calendar") }
+
 // Checkpoint is the file that remembers how far the database has come.
 func (f Folder) Checkpoint() string { return filepath.Join(string(f), "checkpoint") }
 

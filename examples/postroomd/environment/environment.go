@@ -5,23 +5,25 @@ package environment
 import (
 	"context"
 	"crypto/rand"
+	"os"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
-	"github.com/postroom-go/postroom/gmail/tasks"
+	"github.com/postroom-go/postroom/llm/agent"
 )
 
 // An Environment is the location of a host's data, and its configuration.
 type Environment struct {
 	Folder Folder // empty on PostgreSQL, if none is named
 	Config config.Config
-	Values []config.Value // of all settings, for people; nil in a demo
+	Values []config.Value // of all settings, for people; nil in a demo that has no Gmail yet
 	Demo   bool           // the Gmail is its own, in the folder
 
 	ownKinds []postroom.Kind // the actions of the program's own
 	kinds    *postroom.Kinds // with them; nil: Kinds
-	tasks    *tasks.Store    // nil: actions that make tasks are only described
+	carried  []postroom.Kind // those that need what a running postroomd has; empty: they are only described
+	profiles []agent.Profile // of agents; nil until kinds are added
 	read     readRules
 }
 
@@ -96,8 +98,28 @@ func Demo(f Folder) *Environment {
 	cfg.App.Workers = 16
 	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: config.Secret(rand.Text()), SpamAndTrash: true,
 		OldMail: config.SortOldMail}
-	cfg.Policy.SendAge = 0 // the sample is sorted as if it had just come, and its Gmail sends nothing
+	cfg.Replies.Enabled = true // by the model of package scripted
+	cfg.Policy.SendAge = 0     // the sample is sorted as if it had just come, and its Gmail sends nothing
 	return &Environment{Folder: f, Config: cfg, Demo: true}
+}
+
+// DemoCommand is the configuration of 'postroomd demo', and of the commands on its folder: that of [Demo], in which
+// trashing asks first, mailing lists are left, and the agents are those of the folder. Where the folder says so, what
+// mail means is found out, and rules are learned.
+func DemoCommand(f Folder) *Environment {
+	s := Demo(f)
+	s.Config.Policy.ApprovalAlways = append(s.Config.Policy.ApprovalAlways, string(postroom.Trash))
+	s.Config.Lists.Enabled = true
+	if info, err := os.Stat(f.Agents()); err == nil && info.IsDir() {
+		s.Config.Paths.Agents = config.Path(f.Agents())
+	}
+	if _, err := os.Stat(f.Enriched()); err == nil {
+		s.Config.Enrich.Enabled, s.Config.Learn.Enabled = true, true
+		s.Config.Enrich.Events, s.Config.Enrich.EventsFolder = config.EventFiles, config.Path(f.Calendar())
+		s.Config.Notes.Folder = config.Path(f.Notes())
+		s.Config.LLM.Age = 0 // the script is asked about old mail, too
+	}
+	return s
 }
 
 // Shared reports whether other machines may work on the same mailboxes.

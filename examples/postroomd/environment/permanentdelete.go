@@ -2,10 +2,14 @@ package environment
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/agents"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/unsubscribe"
+	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/rules/rulesfile"
 )
 
@@ -43,14 +47,30 @@ func (s *Environment) neverDeletes() bool {
 	return g.ClientID != "" && g.Token == "" && !g.AllowDelete
 }
 
+// DeletingWords says to people what becomes of a message that is deleted for ever.
+func (s *Environment) DeletingWords() string {
+	if s.Config.Archive.URL == "" {
+		return "a message that is deleted for ever cannot be put back: archive.url names no archive"
+	}
+	words := "a message is deleted for ever only when the archive has a verified copy, and can be put back"
+	if keep := s.Config.Archive.Keep; keep != "" {
+		words += "; not any more when Gmail has received it longer ago than " + keep + " (archive.keep), since its copy is " +
+			"removed then"
+	}
+	return words
+}
+
 // RefusedActions are the actions that no mailbox here carries out, as far as the configuration alone tells, and why.
 func (s *Environment) RefusedActions() map[postroom.ActionType]string {
-	if !s.neverDeletes() {
-		return nil
+	refused := map[postroom.ActionType]string{}
+	if s.neverDeletes() {
+		refused[postroom.Delete] =
+			"gmail.allow_delete is false; set it to true and sign in again with 'postroomd auth login', or write trash"
 	}
-	return map[postroom.ActionType]string{
-		postroom.Delete: "gmail.allow_delete is false; set it to true and sign in again with 'postroomd auth login', or write trash",
+	if !s.Config.Lists.Enabled {
+		refused[unsubscribe.ActionType] = "unsubscribe.enabled is false; set it to true, or write archive"
 	}
+	return refused
 }
 
 // RefuseActions is for reading rules: it warns of what is refused.
@@ -58,11 +78,14 @@ func (s *Environment) RefuseActions() rulesfile.ParseOption {
 	return rulesfile.WithRefused(s.RefusedActions())
 }
 
-// ModelKinds are the actions that a model may choose from.
+// ModelKinds are the actions that a model may choose from: not those that a rule or an agent decides on.
 func (s *Environment) ModelKinds() (*postroom.Kinds, error) {
-	if !s.neverDeletes() {
-		return s.ActionKinds(), nil
+	cfg := postroom.KindsConfig{Add: slices.DeleteFunc(s.addedKinds(), func(k postroom.Kind) bool {
+		return k.Type == agents.RunAgent || k.Type == agent.Draft || k.Type == unsubscribe.ActionType ||
+			k.Type == postroom.Delete && s.neverDeletes()
+	})}
+	if s.neverDeletes() {
+		cfg.Without = []postroom.ActionType{postroom.Delete}
 	}
-	return postroom.NewKinds(postroom.KindsConfig{Add: s.addedKinds(),
-		Without: []postroom.ActionType{postroom.Delete}})
+	return postroom.NewKinds(cfg)
 }

@@ -98,7 +98,8 @@ func (s *Environment) ReadRules(path string) (*rulesfile.File, error) {
 	}
 	delete(s.read.files, path)
 	named := &namedFiles{os.DirFS(filepath.Dir(path)), map[string]string{}}
-	file, err := ReadRulesFile(path, rulesfile.WithKinds(s.ActionKinds()), s.RefuseActions(), rulesfile.WithFiles(named))
+	file, err := ReadRulesFile(path, rulesfile.WithKinds(s.ActionKinds()), s.RefuseActions(),
+		s.UnknownMeanings(), rulesfile.WithFiles(named))
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,9 @@ var Wanted = map[string]string{
 	"eml":     "a folder with .eml files, one message each",
 }
 
+// IsSample reports whether it is the sample mailbox.
+func (o *Source) IsSample() bool { return o.kind == "sample" }
+
 func (o *Source) String() string {
 	if o.path == "" {
 		return "the sample mailbox"

@@ -89,19 +89,25 @@ func (s *server) propose(ctx context.Context, c *call, in proposeInput) (out pro
 			return out, err
 		}
 	}
-	return s.recordAll(ctx, c, decision, messages)
+	return s.recordAll(ctx, c, proposeTool, decision, messages)
+}
+
+var errNoReason = usage.Errorf("why is empty; give the user the reason")
+
+// proposed makes the decision of this caller to do something.
+func (s *server) proposed(action postroom.ActionType, why string) postroom.Decision {
+	return postroom.Decision{Action: action, Source: postroom.SourceModel, Model: "mcp::" + s.caller.Name, Confidence: 1,
+		Rationale: oneLine(why, longestShort), Parameters: postroom.Parameters{}}
 }
 
 // decision makes the decision of a proposal, without what is of one message.
 func (s *server) decision(ctx context.Context, accountID string, in proposeInput) (d postroom.Decision, err error) {
-	d = postroom.Decision{Action: postroom.ActionType(in.Action), Source: postroom.SourceModel,
-		Model: "mcp::" + s.caller.Name, Confidence: 1,
-		Rationale: oneLine(in.Why, longestShort), Parameters: postroom.Parameters{}}
+	d = s.proposed(postroom.ActionType(in.Action), in.Why)
 	if !slices.Contains(kinds, d.Action) {
 		return d, usage.Errorf("action is %q; it must be one of %s", in.Action, strings.Join(kindNames(), ", "))
 	}
 	if d.Rationale == "" {
-		return d, usage.Errorf("why is empty; give the user the reason")
+		return d, errNoReason
 	}
 	if in.Until != "" {
 		d.Parameters["until"] = in.Until
@@ -125,16 +131,12 @@ func (s *server) decision(ctx context.Context, accountID string, in proposeInput
 }
 
 // recordAll records the decision about each message, and the call, in one transaction.
-func (s *server) recordAll(ctx context.Context, c *call, d postroom.Decision,
+func (s *server) recordAll(ctx context.Context, c *call, tool string, d postroom.Decision,
 	messages []*postroom.Message) (out proposeOutput, err error) {
-	today, err := s.lastDay(ctx, s.app.DB.Reader())
-	if err != nil {
+	if d.ApprovalReason, err = s.distrusts(ctx, c, messages); err != nil {
 		return out, err
 	}
-	if today.Untrusted > 0 {
-		d.NeedsApproval, d.ApprovalReason = true, "the assistant "+s.caller.Name+
-			" has read mail within 24 hours whose sender is not verified or not known, which may have told it to propose this"
-	}
+	d.NeedsApproval = d.ApprovalReason != ""
 	if d.Key, err = uuid7.New(); err != nil {
 		return out, err
 	}
@@ -161,13 +163,35 @@ func (s *server) recordAll(ctx context.Context, c *call, d postroom.Decision,
 			}
 			out.Proposals[i] = proposal{Message: messages[i].ProviderID, ActionID: a.ID, State: a.State.Words(), Why: a.Error}
 		}
-		return s.recordTx(ctx, tx, entry{call: *c, tool: proposeTool})
+		return s.recordTx(ctx, tx, entry{call: *c, tool: tool})
 	})
 	if c.recorded = err == nil; err != nil {
 		c.proposed = 0
 		return proposeOutput{}, err
 	}
 	return out, s.addReasons(ctx, out.Proposals)
+}
+
+// distrusts returns why a person must look at a proposal about messages, and an empty string if nobody must. What the
+// caller has read in another session counts for 24 hours, so that connecting again does not make it trusted.
+func (s *server) distrusts(ctx context.Context, c *call, messages []*postroom.Message) (string, error) {
+	const mail = " mail whose sender is not verified or not known, which may have told it to propose this"
+	for _, m := range messages {
+		if err := s.notice(ctx, c, m); err != nil {
+			return "", err
+		}
+	}
+	if c.untrusted {
+		return "the assistant " + s.caller.Name + " names" + mail, nil
+	}
+	if !s.isTrusted() {
+		return "the assistant " + s.caller.Name + " has read in this session" + mail, nil
+	}
+	today, err := s.lastDay(ctx, s.app.DB.Reader())
+	if err != nil || today.Untrusted == 0 {
+		return "", err
+	}
+	return "the assistant " + s.caller.Name + " has read within 24 hours" + mail, nil
 }
 
 // addReasons adds why a person is asked.

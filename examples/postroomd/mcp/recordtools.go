@@ -35,7 +35,7 @@ type Action struct {
 	Subject    string    `json:"subject"`
 	DecidedAt  time.Time `json:"decided_at"`
 	Error      string    `json:"error,omitempty"`
-	Asks       []string  `json:"asks,omitempty"  jsonschema:"why a person is asked"`
+	Asks       []string  `json:"asks,omitempty"  jsonschema:"why a person is asked, or was"`
 }
 
 func (s *server) addRecordTools() {
@@ -221,7 +221,8 @@ func (s *server) newActions(ctx context.Context, c *call, entries []safety.Entry
 			Action: app.Describe(e.Action, names), State: e.Action.State.Words(), By: view.DecidedBy(d),
 			Why: oneLine(d.Rationale, longestShort), Confidence: view.NewDecision(e.Decision, names).Confidence,
 			Sender: e.Decision.Sender, Subject: oneLine(e.Decision.Subject, longestLine),
-			DecidedAt: e.Decision.CreatedAt, Error: oneLine(e.Action.Error, longestShort)}
+			DecidedAt: e.Decision.CreatedAt, Error: oneLine(e.Action.Error, longestShort),
+			Asks: reasons.Plain(e.Decision.Verdict.Reasons)}
 	}), nil
 }
 
@@ -263,6 +264,9 @@ func (s *server) rules(ctx context.Context, _ *call, _ struct{}) (out rulesOutpu
 		for _, a := range r.Actions() {
 			v.Actions = append(v.Actions, app.Describe(postroom.Action{Type: a.Type, Parameters: a.Parameters,
 				AccountID: r.AccountID}, names))
+		}
+		if r.Begins != "" {
+			v.Actions = append(v.Actions, r.Begins)
 		}
 		out.Rules = append(out.Rules, v)
 	}

@@ -30,8 +30,9 @@ type server struct {
 	caller Caller
 	sdk    *sdk.Server
 
-	mu    sync.Mutex
-	shown map[shownMessage]bool // those that may be named in a proposal
+	mu        sync.Mutex
+	shown     map[shownMessage]bool // those that may be named in a proposal
+	untrusted bool                  // the session has seen or named mail of a sender who is not known or not verified
 }
 
 // maxShown is how many messages a session remembers to have shown.
@@ -46,8 +47,10 @@ func NewServer(h *app.App, caller Caller) *sdk.Server {
 			&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{}})}
 	s.addMailTools()
 	s.addRecordTools()
+	s.addDraftTools()
 	if caller.Propose {
 		s.addProposals()
+		s.addDraftProposals()
 		s.addRuleProposals()
 	}
 	return s.sdk
@@ -57,7 +60,7 @@ func NewServer(h *app.App, caller Caller) *sdk.Server {
 type call struct {
 	arguments []byte // JSON
 	proposed  int    // actions
-	untrusted bool   // the answer has mail of a sender who is not known or not verified
+	untrusted bool   // it shows or names mail of a sender who is not known or not verified
 	recorded  bool   // it is on record already, in the transaction of what it did
 }
 
@@ -70,6 +73,9 @@ func addTool[In, Out any](s *server, t *sdk.Tool, answer func(ctx context.Contex
 	sdk.AddTool(s.sdk, t, func(ctx context.Context, r *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
 		c := &call{arguments: r.Params.Arguments}
 		out, size, err := harmless(answer(ctx, c, in))
+		if c.untrusted {
+			s.distrust()
+		}
 		if !c.recorded {
 			err = errors.Join(err, s.record(ctx, entry{call: *c, tool: t.Name, size: size,
 				fault: err}))
@@ -121,6 +127,19 @@ func (s *server) show(accountID string, ids ...string) {
 		}
 		s.shown[shownMessage{accountID, id}] = true
 	}
+}
+
+// distrust makes all later proposals of the session wait for a person: what it has seen stays before the assistant.
+func (s *server) distrust() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.untrusted = true
+}
+
+func (s *server) isTrusted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.untrusted
 }
 
 func (s *server) wasShown(accountID, id string) bool {

@@ -18,10 +18,12 @@ type Digest struct {
 	Answers  []Count // of people to requests
 	Undone   int
 	Asks     []string // what waits for a person
+	Ready    int      // drafts of answers that lie ready
+	Begun    []string // rules that only label at first
 	Senders  []string // whose first message came
 	Failures []string
 	Spent    string // what the models cost; empty: nothing
-	News     int    // of Asks and Failures, those that were not there before
+	News     int    // of Asks, Ready, Begun and Failures, those that were not there before
 }
 
 // A Count is how often something was done.
@@ -30,10 +32,13 @@ type Count struct {
 	N    int
 }
 
-// maxLines bounds a digest, and maxListed each of its lists.
+// maxLines bounds a digest, maxListed each of its lists, maxSenders that of new senders, where there is room for it,
+// and maxBegun that of rules that have just begun.
 const (
-	maxLines  = 50
-	maxListed = 7
+	maxLines   = 50
+	maxListed  = 7
+	maxSenders = 30
+	maxBegun   = 3
 )
 
 // IsEmpty reports whether there is nothing new to tell.
@@ -68,7 +73,12 @@ func (d *Digest) Text() string {
 		}
 		lines = append(lines, strings.Join(boxes, ", "))
 	}
-	lines = append(lines, printer.Count(d.Came, "message came.", "messages came."))
+	came := printer.Count(d.Came, "message came.", "messages came.")
+	if d.Ready > 0 {
+		came += " " + printer.Count(d.Ready, "draft of an answer lies", "drafts of answers lie") +
+			" ready: 'postroomd drafts list', or the page."
+	}
+	lines = append(lines, came)
 	done := counts(d.Moved)
 	done = append(done[:min(len(done), maxListed)], more(len(done))...)
 	done = append(done, counts(d.Answers)...)
@@ -77,11 +87,15 @@ func (d *Digest) Text() string {
 	}
 	lines = append(lines, section("Done", done, maxListed+4)...)
 	lines = append(lines, section("Waiting for you: 'postroomd approvals list', or the page", d.Asks, maxListed)...)
-	lines = append(lines, section("Senders seen first", d.Senders, maxListed)...)
-	lines = append(lines, section("Failures", d.Failures, maxListed)...)
+	lines = append(lines, section("Rules that begin with their labels", d.Begun, maxBegun)...)
+	last := section("Failures", d.Failures, maxListed)
 	if d.Spent != "" {
-		lines = append(lines, "", "Models: "+d.Spent)
+		last = append(last, "", "Models: "+d.Spent)
 	}
+	// Each new sender is a question, for which there is what the others leave: an empty line, the title and the rest.
+	room := maxLines - len(lines) - len(last) - 3
+	lines = append(lines, section("Senders seen first", d.Senders, min(max(room, maxListed), maxSenders))...)
+	lines = append(lines, last...)
 	return strings.Join(lines[:min(len(lines), maxLines)], "\n") + "\n"
 }
 

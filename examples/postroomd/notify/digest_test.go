@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,7 +91,8 @@ type mailroom struct {
 	mail    *mailstore.Store
 	account string
 	digest  *Digest
-	asked   []time.Time // since when digests were composed
+	asking  sync.Mutex     // guards asked, since jobs compose side by side
+	asked   [][2]time.Time // the times of which digests were composed
 }
 
 func newMailroom(t *testing.T, db queue.DB) *mailroom {
@@ -121,22 +123,30 @@ func (m *mailroom) run(now time.Time, subject string) {
 	m.Helper()
 	_, err := m.queue.Enqueue(m.Context(), NewDigestJob(subject))
 	require.NoError(m, err)
-	d, err := queue.NewDispatcher(m.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond})
+	d, err := queue.NewDispatcher(m.queue, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond})
 	require.NoError(m, err)
-	topic := NewNtfy(m.topic.URL, "")
+	cfg := DigestConfig{Compose: m.compose, Period: 24 * time.Hour, Zone: time.UTC, Mailbox: true,
+		Doors: []Door{NtfyJobs}, Mail: m.mail, Clients: gmailapi.ClientsFunc(m.client)}
+	topic := NewNtfy(m.topic.URL, "", func(ctx context.Context, n Notice) (Notice, error) {
+		d, err := cfg.Digest(ctx, n.Subject)
+		return Notice{Kind: n.Kind, Title: d.Title(), Text: d.Text()}, err
+	})
 	defer topic.Close()
 	topic.Register(d)
-	m.notifier(now).RegisterDigests(d, DigestConfig{Compose: m.compose, Period: 24 * time.Hour, Zone: time.UTC,
-		Mailbox: true, Doors: []Door{NtfyJobs}, Mail: m.mail, Clients: gmailapi.ClientsFunc(m.client)})
-	ctx, cancel := context.WithTimeout(m.Context(), time.Minute)
+	m.notifier(now).RegisterDigests(d, cfg)
+	ctx, cancel := context.WithTimeout(m.Context(), 10*time.Minute)
 	defer cancel()
 	require.NoError(m, d.RunUntilIdle(ctx))
 	require.NoError(m, ctx.Err())
 }
 
-func (m *mailroom) compose(_ context.Context, _ []mailstore.Account, since, _ time.Time) (*Digest, error) {
-	m.asked = append(m.asked, since)
-	return m.digest, nil
+func (m *mailroom) compose(_ context.Context, _ []mailstore.Account, since, until time.Time) (*Digest, error) {
+	m.asking.Lock()
+	defer m.asking.Unlock()
+	m.asked = append(m.asked, [2]time.Time{since.UTC(), until.UTC()})
+	d := *m.digest
+	d.From, d.Until = since, until
+	return &d, nil
 }
 
 func (m *mailroom) messages() []gmailtest.Message {
@@ -155,6 +165,7 @@ func TestTheDigestIsPutIntoTheMailboxOnce(t *testing.T) {
 		require.Len(t, list, 1)
 		require.Equal(t, []string{"INBOX", "UNREAD"}, list[0].Labels)
 		require.Len(t, m.posts(), 1)
+		m.digest.From, m.digest.Until = noon.Add(-24*time.Hour), noon
 		require.Equal(t, m.digest.Text(), m.posts()[0].body)
 
 		client, err := m.client(t.Context(), "")
@@ -174,8 +185,15 @@ func TestTheDigestIsPutIntoTheMailboxOnce(t *testing.T) {
 
 		m.run(noon.Add(24*time.Hour), "tomorrow")
 		require.Len(t, m.messages(), 2)
-		require.Equal(t, noon, m.asked[len(m.asked)-1].UTC(), "it begins where the last one ended")
-		require.Equal(t, noon.Add(-24*time.Hour), m.asked[0].UTC())
+		span := func(day int) [2]time.Time {
+			return [2]time.Time{noon.Add(time.Duration(day-1) * 24 * time.Hour), noon.Add(time.Duration(day) * 24 * time.Hour)}
+		}
+		require.Contains(t, m.asked, span(1), "it begins where the last one ended")
+		require.Contains(t, m.asked, span(0))
+		minute := [2]time.Time{noon, noon.Add(time.Minute)} // composed, and then found to be told of
+		for _, asked := range m.asked {
+			require.Contains(t, [][2]time.Time{span(0), span(1), minute}, asked, "a job composes what it is about")
+		}
 	})
 }
 
@@ -183,7 +201,7 @@ func TestAClockThatWasAheadSilencesNoDigest(t *testing.T) {
 	m := newMailroom(t, dbtest.SQLite(t))
 	m.run(noon.Add(365*24*time.Hour), "of a wrong clock")
 	m.run(noon, "today")
-	require.Equal(t, noon.Add(-24*time.Hour), m.asked[len(m.asked)-1].UTC())
+	require.Equal(t, noon.Add(-24*time.Hour), m.asked[len(m.asked)-1][0])
 	require.Len(t, m.messages(), 2)
 }
 
@@ -209,4 +227,55 @@ func TestAnEmptyDigestIsNotSent(t *testing.T) {
 	m.run(noon, "today")
 	require.Empty(t, m.messages())
 	require.Empty(t, m.posts())
+}
+
+// Who may see jobs need not see mail.
+func TestTheJobsOfADigestHoldNoWordsOfMail(t *testing.T) {
+	m := newMailroom(t, dbtest.SQLite(t))
+	m.run(noon, "today")
+	jobs, err := m.queue.Jobs(t.Context(), queue.Filter{})
+	require.NoError(t, err)
+	require.Len(t, jobs, 3)
+	for _, job := range jobs {
+		require.NotContains(t, string(job.Payload), "Contract")
+		require.NotContains(t, string(job.Payload), "Hello")
+	}
+}
+
+// A job that an earlier version has made holds the digest.
+func TestADigestOfAnEarlierVersionIsPutThere(t *testing.T) {
+	m := newMailroom(t, dbtest.SQLite(t))
+	_, err := m.queue.Enqueue(t.Context(), queue.NewJob{Type: string(JobInsert), Payload: map[string]any{
+		"account_id": m.account, "message_id": "digest.x@" + mailstore.InsertedDomain, "title": "Postroom: old",
+		"text": "1 message came.", "at": noon}})
+	require.NoError(t, err)
+	m.digest = &Digest{}
+	m.run(noon, "today")
+	list := m.messages()
+	require.Len(t, list, 1)
+	client, err := m.client(t.Context(), "")
+	require.NoError(t, err)
+	raw, err := client.GetRaw(t.Context(), list[0].ID)
+	require.NoError(t, err)
+	content, err := raw.Bytes()
+	require.NoError(t, err)
+	require.Contains(t, string(content), "Subject: Postroom: old")
+}
+
+// There are as many new senders as there is room for, each of which is a question, and 30 at most.
+func TestADigestAsksAboutThirtyNewSendersAtMost(t *testing.T) {
+	d := &Digest{Came: 40}
+	for i := range 40 {
+		d.Senders = append(d.Senders, fmt.Sprintf("Bob %d <bob@example[.]org>: Hello", i))
+	}
+	require.Contains(t, d.Text(), "Bob 29 ")
+	require.NotContains(t, d.Text(), "Bob 30 ")
+	require.Contains(t, d.Text(), "and 10 more")
+
+	d = full()
+	text := d.Text()
+	require.LessOrEqual(t, strings.Count(text, "\n"), 50)
+	require.Contains(t, text, "Models: $0.12", "the senders take no room from what is wrong")
+	require.Contains(t, text, "label 6 does not exist")
+	require.Contains(t, text, "Bob 6 ")
 }

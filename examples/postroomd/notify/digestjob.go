@@ -32,13 +32,16 @@ type DigestPayload struct {
 	Subject string `json:"subject,omitempty"`
 }
 
-// An InsertPayload is a digest for a mailbox.
+// An InsertPayload names a digest for a mailbox, which is composed when it is put there: jobs hold no words of mail.
 type InsertPayload struct {
 	AccountID string    `json:"account_id"`
 	MessageID string    `json:"message_id"` // without angle brackets; on record
-	Title     string    `json:"title"`
-	Text      string    `json:"text"`
-	At        time.Time `json:"at"`
+	Since     time.Time `json:"since"`
+	At        time.Time `json:"at"` // until then
+
+	// Jobs of earlier versions hold the digest.
+	Title string `json:"title,omitempty"`
+	Text  string `json:"text,omitempty"`
 }
 
 // NewDigestJob makes the job of a digest; the subject is empty for that of a schedule.
@@ -96,6 +99,28 @@ LIMIT 1`, dbtime.Of(now))
 		return time.Time{}, fmt.Errorf("notify: read the last digest: %w", err)
 	}
 	return at.Time, nil
+}
+
+// Digest composes a digest of all mailboxes that is on record, by its subject: a job of a door names it.
+func (c DigestConfig) Digest(ctx context.Context, subject string) (*Digest, error) {
+	db := c.Mail.DB().Reader()
+	var at dbtime.Time
+	err := dbquery.Get(ctx, db, &at, `
+SELECT told_at
+FROM notices
+WHERE kind = 'digest' AND subject = $1`, subject)
+	if err != nil {
+		return nil, fmt.Errorf("notify: read the digest %q: %w", subject, err)
+	}
+	last, err := LastDigest(ctx, db, at.Add(-time.Nanosecond))
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := c.Mail.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Compose(ctx, accounts, Since(last, at.Time, c.Period).In(c.Zone), at.In(c.Zone))
 }
 
 // Since returns where a digest begins that is made now: where the last one ended, or a period ago without one.
@@ -171,8 +196,8 @@ func (h *digests) tell(ctx context.Context, tx queue.Tx, subject string, own []b
 		if err := h.cfg.Mail.Inserted().Record(ctx, tx, b.account.ID, id); err != nil {
 			return err
 		}
-		job := JobInsert.New(InsertPayload{AccountID: b.account.ID, MessageID: id, Title: b.digest.Title(),
-			Text: b.digest.Text(), At: b.digest.Until}, &queue.Options{MaxAttempts: attempts.Unattended})
+		job := JobInsert.New(InsertPayload{AccountID: b.account.ID, MessageID: id, Since: b.digest.From,
+			At: b.digest.Until}, &queue.Options{MaxAttempts: attempts.Unattended})
 		if _, err := h.Notifier.cfg.Queue.EnqueueTx(ctx, tx, job); err != nil {
 			return err
 		}
@@ -180,7 +205,7 @@ func (h *digests) tell(ctx context.Context, tx queue.Tx, subject string, own []b
 	if all == nil || all.IsEmpty() {
 		return nil
 	}
-	return h.enqueue(ctx, tx, Notice{Kind: OfDigest, Subject: subject, Title: all.Title(), Text: all.Text()}, h.cfg.Doors)
+	return h.enqueue(ctx, tx, Notice{Kind: OfDigest, Subject: subject}, h.cfg.Doors)
 }
 
 // insert puts the digest into the mailbox. An attempt after the first looks whether an earlier one has.
@@ -203,6 +228,13 @@ func (h *digests) insert(ctx context.Context, w *queue.Work[InsertPayload]) erro
 	})
 	if err != nil {
 		return gmailapi.Verdict(err)
+	}
+	if p.Text == "" {
+		d, err := h.cfg.Compose(ctx, []mailstore.Account{account}, p.Since.In(h.cfg.Zone), p.At.In(h.cfg.Zone))
+		if err != nil {
+			return err
+		}
+		p.Title, p.Text = d.Title(), d.Text()
 	}
 	raw, err := p.message(account.Email)
 	if err != nil {

@@ -34,21 +34,31 @@ const (
 	Waits        Kind = "waits"         // requests for approval wait
 	RuleDisabled Kind = "rule_disabled" // by the program, not by a person
 	Stopped      Kind = "stopped"       // by a person, or by a breaker
+	Drifted      Kind = "drift"         // a rule or the models, that a person has corrected too often
 	NotAsked     Kind = "not_asked"     // models have caused so many requests that the rest of the day's are not made
+	Escalated    Kind = "escalated"     // somebody has to look at a message
+	AgentRefused Kind = "agent_refused" // a limit is reached, or it is paused
+	AgentPaused  Kind = "agent_paused"  // by the program
+	AgentTold    Kind = "agent_told"    // what a schedule of an agent tells; its words are read then, see [Read]
+	Reminded     Kind = "reminder"      // of what its owner wanted, at the time that was asked for
 	OfDigest     Kind = "digest"
 )
 
 // mayWait reports whether notices of the kind wait until quiet hours end. A dead grant and a stop do not: meanwhile
-// nothing is done with the mail.
-func (k Kind) mayWait() bool { return k != GrantDied && k != Stopped }
+// nothing is done with the mail. A reminder has the time that a person has chosen.
+func (k Kind) mayWait() bool { return k != GrantDied && k != Stopped && k != Reminded }
 
-// A Notice is what people are told.
+// A Notice is what people are told. Jobs hold it: it has the program's own words, with names of mailboxes, rules and
+// senders' domains, and no words of mail. The words of a digest are read when it is told, see [Read].
 type Notice struct {
 	Kind    Kind   `json:"kind"`
-	Subject string `json:"subject"` // what it is about, such as an id: a kind tells of each subject once
-	Title   string `json:"title"`   // one line
-	Text    string `json:"text"`    // plain text
+	Subject string `json:"subject"`         // what it is about, such as an id: a kind tells of each subject once
+	Title   string `json:"title,omitempty"` // one line
+	Text    string `json:"text,omitempty"`  // plain text
 }
+
+// A Read returns a notice with its title and text, if it has none.
+type Read func(ctx context.Context, n Notice) (Notice, error)
 
 // A Door is a way to people: it returns the jobs that bring them the notice; none if it does not tell of its kind.
 type Door func(n Notice) []queue.NewJob

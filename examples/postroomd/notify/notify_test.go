@@ -12,14 +12,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/limits"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	dbtest.Main(m, queue.Migrate, Migrate, mailstore.Migrate, safety.Migrate)
+}
 
 // A world is a database, and an ntfy that keeps what it gets.
 type world struct {
@@ -96,16 +99,18 @@ func (w *world) work(until func() bool) {
 	w.Helper()
 	d, err := queue.NewDispatcher(w.queue, nil)
 	require.NoError(w, err)
-	topic := NewNtfy(w.topic.URL+"/topic", "hunter2")
+	topic := NewNtfy(w.topic.URL+"/topic", "hunter2", asItIs)
 	defer topic.Close()
 	topic.Register(d)
 	ctx, stop := context.WithCancel(w.Context())
 	ran := make(chan error, 1)
 	go func() { ran <- d.Run(ctx) }()
-	require.Eventually(w, until, time.Minute, 5*time.Millisecond)
+	require.Eventually(w, until, 5*time.Minute, 5*time.Millisecond)
 	stop()
 	require.NoError(w, <-ran)
 }
+
+func asItIs(_ context.Context, n Notice) (Notice, error) { return n, nil }
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
@@ -179,7 +184,7 @@ func TestARetryInQuietHoursWaits(t *testing.T) {
 			d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond,
 				Middleware: []queue.Middleware{n.WaitForQuiet}})
 			require.NoError(t, err)
-			topic := NewNtfy(w.topic.URL, "")
+			topic := NewNtfy(w.topic.URL, "", asItIs)
 			defer topic.Close()
 			topic.Register(d)
 			queue.Handle(d, queue.Type[string]("host.door"), func(_ context.Context, w *queue.Work[string]) error {
@@ -189,7 +194,7 @@ func TestARetryInQuietHoursWaits(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			ran := make(chan error, 1)
 			go func() { ran <- d.Run(ctx) }()
-			require.Eventually(t, until, time.Minute, 5*time.Millisecond)
+			require.Eventually(t, until, 5*time.Minute, 5*time.Millisecond)
 			stop()
 			require.NoError(t, <-ran)
 		}

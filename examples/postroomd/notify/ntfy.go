@@ -31,15 +31,17 @@ func NtfyJobs(n Notice) []queue.NewJob {
 // title, the priority and tags as header fields. A server that dies as it answers may get a notice twice.
 type Ntfy struct {
 	address, token string
+	read           Read
 	client         *http.Client
 }
 
 // ntfyTimeout bounds one attempt.
 const ntfyTimeout = 15 * time.Second
 
-// NewNtfy makes a door to a topic, by its address, with an access token if that is not empty.
-func NewNtfy(address, token string) *Ntfy {
-	return &Ntfy{address: address, token: token, client: &http.Client{Timeout: ntfyTimeout,
+// NewNtfy makes a door to a topic, by its address, with an access token if that is not empty. read is called for each
+// notice.
+func NewNtfy(address, token string, read Read) *Ntfy {
+	return &Ntfy{address: address, token: token, read: read, client: &http.Client{Timeout: ntfyTimeout,
 		// The token goes to the address alone.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
@@ -56,7 +58,10 @@ func (t *Ntfy) Register(d *queue.Dispatcher) {
 const maxNtfy = 4000
 
 func (t *Ntfy) post(ctx context.Context, w *queue.Work[Notice]) error {
-	n := w.Payload
+	n, err := t.read(ctx, w.Payload)
+	if err != nil {
+		return err
+	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.address, strings.NewReader(cutBytes(n.Text, maxNtfy)))
 	if err != nil {
 		return queue.Fatal(errors.New("notify: notify.ntfy_url cannot be used"))
@@ -65,7 +70,7 @@ func (t *Ntfy) post(ctx context.Context, w *queue.Work[Notice]) error {
 	// A long title is several encoded words, which are to be on one line.
 	r.Header.Set("Title", strings.ReplaceAll(mime.QEncoding.Encode("utf-8", cutBytes(n.Title, 200)), "\r\n", ""))
 	r.Header.Set("Tags", cmp.Or(map[Kind]string{GrantDied: "warning", Stopped: "octagonal_sign", RuleDisabled: "warning",
-		Waits: "question"}[n.Kind], "envelope"))
+		Drifted: "warning", Waits: "question", Reminded: "alarm_clock"}[n.Kind], "envelope"))
 	if !n.Kind.mayWait() {
 		r.Header.Set("Priority", "high")
 	}

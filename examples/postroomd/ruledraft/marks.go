@@ -14,6 +14,7 @@ import (
 type Mark struct {
 	Message    *postroom.Message // with the names of its labels
 	SenderSeen bool
+	Past       rules.Past
 	Right      bool // the rule is to have the message; otherwise it is not
 }
 
@@ -83,16 +84,14 @@ func tryTests(
 
 // markTest is the test of a mark, with the whole message.
 func markTest(file *rulesfile.File, rule *rules.Rule, mark Mark, kinds *postroom.Kinds) (rulesfile.Test, error) {
-	m := *mark.Message
-	if m.AccountID = ""; rule.Scope == rules.ScopeAccount {
-		m.AccountID = rule.ScopeRef
+	account := ""
+	if rule.Scope == rules.ScopeAccount {
+		account = rule.ScopeRef
 	}
-	t := rulesfile.Test{Name: mark.name(rule.Name), Message: &m, SenderSeen: mark.SenderSeen, Now: m.ReceivedAt}
-	verified, err := rules.Compile(rules.Condition{Type: rules.Authenticated})
+	t, err := mark.test(rule.Name, account)
 	if err != nil {
 		return t, err
 	}
-	t.Authenticated = verified.Match(&m, m.ReceivedAt)
 	matched := file.Test([]rulesfile.Test{t}, kinds)[0].Matched
 	switch has := slices.Contains(matched, rule.Name); {
 	case has && !mark.Right:
@@ -100,7 +99,7 @@ func markTest(file *rulesfile.File, rule *rules.Rule, mark Mark, kinds *postroom
 			mark.quoted())
 	case !has && mark.Right && len(matched) > 0:
 		return t, usage.Errorf("The rule %q decides about %s, which is marked ✓, before this one: take the mark away, or "+
-			"move this rule before it first.", matched[len(matched)-1], mark.quoted())
+			"have this rule tried before that one.", matched[len(matched)-1], mark.quoted())
 	case !has && mark.Right:
 		return t, usage.Errorf("The rule does not have %s, which is marked ✓: change its condition, or take the mark away.",
 			mark.quoted())
@@ -109,6 +108,15 @@ func markTest(file *rulesfile.File, rule *rules.Rule, mark Mark, kinds *postroom
 		t.Rules, t.Without = matched, nil
 	}
 	return t, nil
+}
+
+// test is the test of the whole message, which is named after a rule, and expects nothing yet.
+func (m Mark) test(of, account string) (t rulesfile.Test, err error) {
+	msg := *m.Message
+	msg.AccountID = account
+	t = rulesfile.Test{Name: m.name(of), Message: &msg, SenderSeen: m.SenderSeen, Past: m.Past, Now: msg.ReceivedAt}
+	t.Authenticated, err = verified(&msg)
+	return t, err
 }
 
 // name is that of the test: the same for the same message, so that another mark replaces it.
@@ -139,6 +147,10 @@ func (m Mark) quoted() string {
 // The parts of a message that a test has besides addresses, subject and time.
 type parts struct{ facts, header, bodies bool }
 
+func (p *parts) add(more parts) {
+	p.facts, p.header, p.bodies = p.facts || more.facts, p.header || more.header, p.bodies || more.bodies
+}
+
 // more adds a part; false if there is none.
 func (p *parts) more() bool {
 	switch {
@@ -157,7 +169,8 @@ func (p *parts) more() bool {
 // bare are the kinds of predicates that read addresses, the subject, the time and the test itself alone.
 var bare = []rules.Kind{rules.SenderEmail, rules.SenderDomain, rules.To, rules.Cc, rules.SubjectContains,
 	rules.SubjectRegex, rules.Subject, rules.RecipientCount, rules.OlderThan, rules.NewerThan, rules.TimeOfDay,
-	rules.Weekday, rules.ReceivedAt, rules.Now, rules.SenderSeen, rules.Authenticated}
+	rules.Weekday, rules.ReceivedAt, rules.Now, rules.SenderSeen, rules.SenderWrittenTo, rules.IAnswered,
+	rules.TheyAnswered, rules.ThreadQuiet, rules.SinceIWrote, rules.Authenticated}
 
 // factual are those that read the fields of facts, labels, attachments or the size.
 var factual = []rules.Kind{rules.HasAttachment, rules.AttachmentName, rules.AttachmentType, rules.LargerThan,
@@ -166,7 +179,7 @@ var factual = []rules.Kind{rules.HasAttachment, rules.AttachmentName, rules.Atta
 
 // readBy returns the parts that a rule reads.
 func readBy(r *rules.Rule) (p parts) {
-	p.bodies = rules.NewSetWithSenders([]rules.Rule{*r}, nil).ReadsBodies()
+	p.bodies = rules.NewSetWithFacts([]rules.Rule{*r}, nil).ReadsBodies()
 	var read func(c *rules.Condition)
 	read = func(c *rules.Condition) {
 		for i := range c.Children {

@@ -3,13 +3,10 @@ package ruledraft
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -20,17 +17,30 @@ var Actions = []postroom.ActionType{
 
 // An Order says what a rule is to do with mail like a message.
 type Order struct {
-	Action  postroom.ActionType
-	Label   string // its name; for an action that takes one
-	Before  int    // the priority of the rule that decides about such mail now, which the draft goes before
-	Decided bool   // there is such a rule
+	Action postroom.ActionType
+	Label  string // its name; for an action that takes one
+	// Decider is the rule that decides about such mail now, which the draft goes before; nil if there is none. See
+	// [DeciderOf].
+	Decider *rules.Rule
+	About   About // which mail is like the message; empty: that of its list, or else of its sender
+}
+
+// DeciderOf returns the rule that decides about a message: of those that match, which let others be tried as well, the
+// last one. It is nil if none matches.
+func DeciderOf(x *rules.Explanation) (decider *rules.Rule) {
+	for i := range x.Rules {
+		if x.Rules[i].Outcome == rules.Matched {
+			decider = &x.Rules[i].Rule
+		}
+	}
+	return decider
 }
 
 // Of returns a rule about the mail of the message's list, or else of its sender, with a name that none of the rules
 // has. If the sender of the message is verified, the rule is about such mail alone. An order that a draft cannot
 // follow is a [usage.Error].
 func Of(m *postroom.Message, o Order, among []rules.Rule) (rules.Rule, error) {
-	about, err := source(m)
+	about, err := o.About.source(m)
 	if err != nil {
 		return rules.Rule{}, err
 	}
@@ -38,39 +48,21 @@ func Of(m *postroom.Message, o Order, among []rules.Rule) (rules.Rule, error) {
 	if err != nil {
 		return rules.Rule{}, err
 	}
-	verified, err := rules.Compile(rules.Condition{Type: rules.Authenticated})
+	rule := rules.NewRule(namesOf(among).take(cut(what+" mail of "+about.Value)), about, o.Action, params)
+	proved, err := verified(m)
 	if err != nil {
 		return rules.Rule{}, err
 	}
-	rule := rules.NewRule(freeName(cut(what+" mail of "+about.Value), among), about, o.Action, params)
-	if verified.Match(m, time.Now()) {
+	if proved {
 		rule.Authentication = rules.AuthenticationRequired
 	}
-	if o.Decided {
-		rule.Priority = max(o.Before-1, -rules.MaxPriority)
+	if o.Decider != nil {
+		rule.Priority = max(o.Decider.Priority-1, -rules.MaxPriority)
+		// What comes after the decider has such mail now, and still has it, unless it is to be left alone.
+		rule.Continue = o.Decider.Continue && o.Action != postroom.None
 	}
 	return rule, nil
 }
-
-// source is the condition that mail is like the message: of its list, or else of its sender.
-func source(m *postroom.Message) (rules.Condition, error) {
-	header := make(mime.Header, len(m.Headers))
-	for i, h := range m.Headers {
-		header[i] = mime.Field{Name: h.Name, Value: h.Value}
-	}
-	if id := strings.ToLower(header.List().ID); id != "" && !strings.ContainsAny(id, wild) {
-		return rules.Condition{Type: rules.ListID, Value: id}, nil
-	}
-	sender := strings.ToLower(m.From.Email)
-	if rules.DomainOf(sender) == "" || strings.ContainsAny(sender, wild) {
-		return rules.Condition{}, usage.Errorf(
-			"The message has no sender whose mail a rule could be about: write one yourself.")
-	}
-	return rules.Condition{Type: rules.SenderEmail, Value: sender}, nil
-}
-
-// wild is what no address has: a sender writes what stands there, and *@example.com would be all of a domain.
-const wild = "*<> "
 
 // does describes the action, with its parameters.
 func (o Order) does() (what string, params postroom.Parameters, err error) {
@@ -103,11 +95,25 @@ func cut(name string) string {
 	return name
 }
 
-// freeName numbers the name if a rule has it.
-func freeName(name string, among []rules.Rule) string {
-	free := name
-	for n := 2; slices.ContainsFunc(among, func(r rules.Rule) bool { return r.Name == free }); n++ {
-		free = fmt.Sprintf("%s (%d)", name, n)
+// takenNames are the names of rules, each with the number that the next of this name is tried with.
+type takenNames map[string]int
+
+func namesOf(among []rules.Rule) takenNames {
+	taken := takenNames{}
+	for i := range among {
+		taken[among[i].Name] = 2
 	}
+	return taken
+}
+
+// take numbers the name if a rule has it.
+func (t takenNames) take(name string) string {
+	free := name
+	for next, taken := t[name]; taken; next++ {
+		free = fmt.Sprintf("%s (%d)", name, next)
+		t[name] = next + 1
+		_, taken = t[free]
+	}
+	t[free] = 2
 	return free
 }

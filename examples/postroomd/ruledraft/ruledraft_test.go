@@ -16,13 +16,14 @@ func from(email string) *postroom.Message {
 }
 
 func TestADraftIsAboutItsSender(t *testing.T) {
-	order := ruledraft.Order{Action: postroom.Move, Label: " Shops ", Decided: true, Before: 20}
+	order := ruledraft.Order{Action: postroom.Move, Label: " Shops ", Decider: &rules.Rule{Priority: 20}}
 	rule, err := ruledraft.Of(from("Ada@Example.org"), order, nil)
 	require.NoError(t, err)
 	require.Equal(t, "Move mail of ada@example.org", rule.Name)
 	require.Equal(t, rules.Condition{Type: rules.SenderEmail, Value: "ada@example.org"}, rule.Condition)
 	require.Equal(t, postroom.Parameters{postroom.ParamLabel: "Shops"}, rule.Parameters)
 	require.Equal(t, 19, rule.Priority, "it goes before the rule that decides now")
+	require.False(t, rule.Continue)
 
 	second, err := ruledraft.Of(from("ada@example.org"), order, []rules.Rule{rule})
 	require.NoError(t, err)
@@ -32,6 +33,24 @@ func TestADraftIsAboutItsSender(t *testing.T) {
 	plain, err := ruledraft.Of(from("ada@example.org"), order, nil)
 	require.NoError(t, err)
 	require.Equal(t, rules.DefaultPriority, plain.Priority)
+}
+
+// What rules after the decider did with such mail they still do, unless it is to be left alone. The decider is the last
+// one that matches: those before it let others be tried.
+func TestADraftLeavesMailToTheRulesAfterTheDecider(t *testing.T) {
+	matched := func(priority int) rules.RuleExplanation {
+		return rules.RuleExplanation{Rule: rules.Rule{Priority: priority, Continue: true}, Outcome: rules.Matched}
+	}
+	decider := ruledraft.DeciderOf(&rules.Explanation{Rules: []rules.RuleExplanation{matched(1), matched(2),
+		{Rule: rules.Rule{Priority: 3}, Outcome: rules.NoMatch}}})
+	require.Equal(t, 2, decider.Priority)
+	require.Nil(t, ruledraft.DeciderOf(&rules.Explanation{}))
+	for action, continues := range map[postroom.ActionType]bool{postroom.Archive: true, postroom.None: false} {
+		rule, err := ruledraft.Of(from("ada@example.org"), ruledraft.Order{Action: action, Decider: decider}, nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, rule.Priority)
+		require.Equal(t, continues, rule.Continue, action)
+	}
 }
 
 // A sender writes what is in From: it makes no rule about other senders, and none that deletes.

@@ -10,7 +10,9 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/metric"
 	metricsdk "go.opentelemetry.io/otel/sdk/metric"
@@ -21,7 +23,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 )
 
-// A Telemetry exports traces and metrics by OTLP over HTTP. The zero telemetry exports nothing.
+// A Telemetry exports traces and metrics by OTLP, over HTTP or gRPC. The zero telemetry exports nothing.
 type Telemetry struct {
 	Tracers  trace.TracerProvider
 	Meters   metric.MeterProvider
@@ -45,7 +47,7 @@ func Start(ctx context.Context, cfg config.Config, log *slog.Logger) (*Telemetry
 		attribute.String("os.type", runtime.GOOS),
 	)
 	if cfg.Telemetry.ExportTraces {
-		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint+"/v1/traces"))
+		exporter, err := traces(ctx, cfg.Telemetry.OTLPProtocol, endpoint)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +55,7 @@ func Start(ctx context.Context, cfg config.Config, log *slog.Logger) (*Telemetry
 		t.Tracers, t.shutDown = provider, append(t.shutDown, provider.Shutdown)
 	}
 	if cfg.Telemetry.ExportMetrics {
-		exporter, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(endpoint+"/v1/metrics"))
+		exporter, err := metrics(ctx, cfg.Telemetry.OTLPProtocol, endpoint)
 		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
@@ -62,6 +64,20 @@ func Start(ctx context.Context, cfg config.Config, log *slog.Logger) (*Telemetry
 		t.Meters, t.shutDown = provider, append(t.shutDown, provider.Shutdown)
 	}
 	return t, nil
+}
+
+func traces(ctx context.Context, protocol, endpoint string) (tracesdk.SpanExporter, error) {
+	if protocol == config.OTLPByGRPC {
+		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint))
+	}
+	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint+"/v1/traces"))
+}
+
+func metrics(ctx context.Context, protocol, endpoint string) (metricsdk.Exporter, error) {
+	if protocol == config.OTLPByGRPC {
+		return otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpointURL(endpoint))
+	}
+	return otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(endpoint+"/v1/metrics"))
 }
 
 // Unrecorded makes the ids of traces, which log lines and stored jobs have also where nothing is exported, and

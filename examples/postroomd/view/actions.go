@@ -3,11 +3,13 @@ package view
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -21,10 +23,11 @@ type Actions struct {
 // A ListedAction is an action with what may be done about it.
 type ListedAction struct {
 	Deed
-	Mailbox string `json:"mailbox"`        // its address
-	Undo    string `json:"undo,omitempty"` // what became of its undo, in words; empty if nobody has asked for it
-	CanUndo bool   `json:"can_undo"`
-	IsUndo  bool   `json:"is_undo"` // taking it back does the first action again
+	Mailbox  string `json:"mailbox"`             // its address
+	Undo     string `json:"undo,omitempty"`      // what became of its undo, in words; empty if nobody has asked for it
+	UndoneBy string `json:"undone_by,omitempty"` // who has asked for it
+	CanUndo  bool   `json:"can_undo"`
+	IsUndo   bool   `json:"is_undo"` // taking it back does the first action again
 }
 
 // ActionsPage is the number of actions on a page.
@@ -81,25 +84,41 @@ func newListedAction(ctx context.Context, h *app.App, e safety.Entry, names app.
 		return v, err
 	}
 	v.CanUndo = r.Ending == undo.EndingOpen || r.Ending == undo.EndingFailed
-	v.Undo = undoWords(r)
+	if v.UndoneBy, err = undoneBy(ctx, h, r.JobID); err != nil {
+		return v, err
+	}
+	v.Undo = undoWords(r, v.UndoneBy)
 	return v, nil
 }
 
-// undoWords say what became of an undo; empty if nobody has asked for it.
-func undoWords(r undo.Result) string {
+// undoneBy reads who has requested the undo that a job carries out; empty if that is not known.
+func undoneBy(ctx context.Context, h *app.App, jobID string) (string, error) {
+	if jobID == "" {
+		return "", nil
+	}
+	e, _, err := h.Audit.Undo(ctx, jobID)
+	return safety.UndoRequester(e), err
+}
+
+// undoWords say what became of an undo, and who has asked for it if that is known; empty if nobody has.
+func undoWords(r undo.Result, who string) string {
+	by, asked := "", ""
+	if who != "" {
+		by, asked = " by "+who, ", as "+who+" has asked"
+	}
 	switch r.Ending {
 	case undo.EndingOpen, undo.EndingRefused:
 		return ""
 	case undo.EndingFailed:
 		return "taking it back failed: " + printer.Printable(r.Err.Error())
 	case undo.EndingWaiting:
-		return "is being taken back"
+		return "is being taken back" + asked
 	case undo.EndingPart:
-		return "taken back in part"
+		return "taken back in part" + by
 	case undo.EndingKept:
-		return "taken back; what was changed since is kept"
+		return "taken back" + by + "; what was changed since is kept"
 	default:
-		return "taken back"
+		return "taken back" + by
 	}
 }
 
@@ -110,9 +129,12 @@ type WholeAction struct {
 	Decision Decision            `json:"decision"`
 	Message  string              `json:"message,omitempty"` // the id of the message, at Gmail; empty if it is no longer here
 	JobID    string              `json:"job_id,omitempty"`
+	TraceID  string              `json:"trace_id,omitempty"` // of OpenTelemetry, in which it was to be done; empty without one
 	Approver string              `json:"approver,omitempty"` // who has approved it; empty if nobody was asked
 	Held     string              `json:"held,omitempty"`     // why it does not start now; empty if it may
-	Change   *LabelChange        `json:"change,omitempty"`   // nil: it has changed no labels, or not yet
+	Change   *LabelChange        `json:"change,omitempty"`   // nil: what it was before and after is not on record
+	CameOf   []LinkedAction      `json:"came_of,omitempty"`  // the actions that led to it
+	LedTo    []LinkedAction      `json:"led_to,omitempty"`   // those that it led to
 	Plan     []string            `json:"plan,omitempty"`     // what its undo would do, or has done, one thing a line
 	Refused  string              `json:"refused,omitempty"`  // why it cannot be taken back
 }
@@ -146,7 +168,60 @@ func NewWholeAction(ctx context.Context, h *app.App, id string) (*WholeAction, e
 	if hint := a.UndoHint; hint != nil && hint.Before != nil && hint.After != nil {
 		v.Change = changeBetween(a.AccountID, *hint.Before, *hint.After, names)
 	}
-	return v, errors.Join(v.readPermit(ctx, h), v.readUndo(ctx, h, a, names), v.readMessage(ctx, h, a))
+	return v, errors.Join(v.readPermit(ctx, h), v.readUndo(ctx, h, a, names), v.readMessage(ctx, h, a),
+		v.readLinks(ctx, h), v.readTrace(ctx, h))
+}
+
+// A LinkedAction is one that led to another, or that another led to.
+type LinkedAction struct {
+	ID    string `json:"id"`
+	Did   string `json:"did"`   // in words
+	Words string `json:"words"` // how one came of the other
+}
+
+// readLinks reads the actions that led to the action, and those that it led to.
+func (v *WholeAction) readLinks(ctx context.Context, h *app.App) error {
+	links, err := safety.LinksOf(ctx, h.DB, v.ID)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		other, list := l.Effect, &v.LedTo
+		if l.Effect == v.ID {
+			other, list = l.Cause, &v.CameOf
+		}
+		a, err := h.Ledger.Action(ctx, other)
+		if err != nil {
+			return err
+		}
+		*list = append(*list, LinkedAction{ID: a.ID, Did: KindWords(a.Type), Words: linkWords(l.Relation)})
+	}
+	return nil
+}
+
+func linkWords(r safety.Relation) string {
+	if r == safety.RelationApproval {
+		return "a person chose the one in place of the other"
+	}
+	return "the one began what decided on the other"
+}
+
+// readTrace reads the trace in which the job of the action was enqueued, as long as the job is kept.
+func (v *WholeAction) readTrace(ctx context.Context, h *app.App) error {
+	if v.JobID == "" {
+		return nil
+	}
+	job, err := h.Queue.Job(ctx, v.JobID)
+	if errors.Is(err, queue.ErrJobNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if fields := strings.Split(job.TraceParent, "-"); len(fields) > 1 { // version, trace, span and flags
+		v.TraceID = fields[1]
+	}
+	return nil
 }
 
 // readPermit reads who has approved the action, and why it does not start.

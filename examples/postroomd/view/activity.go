@@ -53,6 +53,7 @@ func (w Window) instants(now time.Time) []time.Time {
 // An Activity is what came, and what was decided by whom, in a window.
 type Activity struct {
 	Window Window
+	Now    time.Time
 	Mail   []MailStep // what Gmail received, and what was sent
 	Late   bool       // no mail is that new: the window of Mail ends with the newest
 
@@ -68,6 +69,16 @@ type MailStep struct {
 	N    int
 }
 
+// Who decided, but for the names of models.
+const (
+	DecidedByRules  = "rules"
+	DecidedByPerson = "a person"
+	DecidedByNobody = "nobody: no rule matched"
+)
+
+// Others is the name of the part that is not listed.
+const Others = "others"
+
 // A Share is a part of all decisions.
 type Share struct {
 	Name string
@@ -76,7 +87,7 @@ type Share struct {
 
 // NewActivity counts in a window that ends now, of one mailbox, or for an empty id of all.
 func NewActivity(ctx context.Context, h *app.App, accountID string, w Window, now time.Time) (*Activity, error) {
-	v := &Activity{Window: w}
+	v := &Activity{Window: w, Now: now}
 	accounts, err := h.Mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -139,13 +150,13 @@ func (v *Activity) countDecisions(ctx context.Context, h *app.App, ids []string,
 			switch a.Source {
 			case postroom.SourceDeterministic:
 				rules[a.Rule] += a.N
-				deciders["rules"] += a.N
+				deciders[DecidedByRules] += a.N
 			case postroom.SourceModel:
 				deciders[cmp.Or(a.Model, "a model")] += a.N
 			case postroom.SourceHost:
-				deciders["a person"] += a.N // all that this program decides itself is what a person chose
+				deciders[DecidedByPerson] += a.N // all that this program decides itself is what a person chose
 			default:
-				deciders["nobody: no rule matched"] += a.N
+				deciders[DecidedByNobody] += a.N
 			}
 		}
 		undone, err := h.Ledger.Activity().Undone(ctx, id, since, now)
@@ -171,7 +182,7 @@ func shares(counts map[string]int) []Share {
 	}
 	slices.SortStableFunc(list, func(a, b Share) int { return b.N - a.N })
 	if len(list) > maxShares {
-		rest := Share{Name: "others"}
+		rest := Share{Name: Others}
 		for _, s := range list[maxShares-1:] {
 			rest.N += s.N
 		}

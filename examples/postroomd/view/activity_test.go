@@ -45,3 +45,10 @@ func TestOnlyAllIsAHundredPercent(t *testing.T) {
 		require.Equal(t, want, of.Percent(), of)
 	}
 }
+
+// What a backtest names is said as everywhere else.
+func TestDoes(t *testing.T) {
+	require.Equal(t, "label Travel, move to Old news, leave as it is, snooze until tomorrow, answer",
+		Does([]string{"apply_label Travel", "move Old news", "none", "snooze until tomorrow", "auto_reply"}))
+	require.Empty(t, Does(nil))
+}

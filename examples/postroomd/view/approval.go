@@ -24,6 +24,7 @@ const AlteredNote = "ALTERED in the database since it was asked; it may be about
 // An Approval is a waiting action, with the mail that it is about and what it sends.
 type Approval struct {
 	webapi.Approval
+	Access string     `json:"access,omitempty"` // why it cannot be done by this machine, and what to do
 	About  *AboutMail `json:"about,omitempty"`  // nil: the message is no longer here
 	Edited *Edit      `json:"edited,omitempty"` // nil: nobody has edited what it sends
 
@@ -50,6 +51,11 @@ func NewApproval(ctx context.Context, h *app.App, w safety.Waiting, preview *out
 	if v.Edited, err = editBefore(ctx, h, w.Approval); err != nil {
 		return nil, err
 	}
+	lacking, err := LackingAccess(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	v.Access = lacking[w.Action.AccountID]
 	m, err := h.Mail.Message(ctx, w.Action.AccountID, w.Action.MessageID)
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
@@ -98,6 +104,7 @@ func (v *Approval) Print(out io.Writer) error {
 	f.Add("decided by", DecidedBy(w.Decision.Decision))
 	f.Add("because", w.Decision.Decision.Rationale)
 	f.Add("waits because", strings.Join(reasons.Plain(w.Approval.Reasons), "; "))
+	f.Add("here", v.Access)
 	f.Add("expires", printer.Clock(w.Approval.ExpiresAt))
 	f.Add("about mail of", w.Decision.Sender)
 	f.Add("with subject", w.Decision.Subject)

@@ -64,7 +64,7 @@ func NewCost(ctx context.Context, h *app.App, now time.Time) (*Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Cost{Forecast: []Forecast{}, Budgets: []Budget{}, Unpriced: h.Models.Unpriced()}
+	v := &Cost{Forecast: []Forecast{}, Unpriced: h.Models.Unpriced()}
 	from, until := h.Models.Records.Day(now)
 	if v.Today, err = newPeriod(ctx, h, accounts, from, until); err != nil {
 		return nil, err
@@ -73,8 +73,7 @@ func NewCost(ctx context.Context, h *app.App, now time.Time) (*Cost, error) {
 	if v.Month, err = newPeriod(ctx, h, accounts, from, until); err != nil {
 		return nil, err
 	}
-	all := mailstore.Account{}
-	for _, a := range append([]mailstore.Account{all}, accounts...) {
+	for _, a := range append([]mailstore.Account{{}}, accounts...) {
 		f, err := h.Models.Records.Forecast(ctx, a.ID, now)
 		if err != nil {
 			return nil, err
@@ -82,15 +81,54 @@ func NewCost(ctx context.Context, h *app.App, now time.Time) (*Cost, error) {
 		if a.ID == "" || f.Days > 0 {
 			v.Forecast = append(v.Forecast, Forecast{a.Email, f.Days, f.Month.Calls, f.Month.Tokens, dollars(f.Month.Cost)})
 		}
-		budget, err := newBudget(ctx, h, a, now)
+	}
+	v.Budgets, err = newBudgets(ctx, h, accounts, now)
+	return v, err
+}
+
+// A CostNow is what the page of the models shows of the costs.
+type CostNow struct {
+	Today    Spent
+	Month    Spent // without what was answered from what is kept, and what has failed: these are not summed by day
+	Budgets  []Budget
+	Unpriced []string
+}
+
+// NewCostNow reads what the models have cost, the month by the sums of its days: it does not read each call of them.
+func NewCostNow(ctx context.Context, h *app.App, now time.Time) (v CostNow, err error) {
+	accounts, err := h.Mail.Accounts(ctx)
+	if err != nil {
+		return v, err
+	}
+	from, until := h.Models.Records.Day(now)
+	today, err := newPeriod(ctx, h, accounts, from, until)
+	if err != nil {
+		return v, err
+	}
+	from, _ = h.Models.Records.Month(now)
+	month, err := h.Models.Records.Spent(ctx, "", from, now)
+	if err != nil {
+		return v, err
+	}
+	v = CostNow{Today: today.Total, Unpriced: h.Models.Unpriced(),
+		Month: Spent{Calls: month.Calls, Tokens: month.Tokens, Dollars: dollars(month.Cost)}}
+	v.Budgets, err = newBudgets(ctx, h, accounts, now)
+	return v, err
+}
+
+// newBudgets reads the budgets of today that have a bound, that of all together first.
+func newBudgets(ctx context.Context, h *app.App, accounts []mailstore.Account, now time.Time) ([]Budget, error) {
+	list := []Budget{}
+	for _, a := range append([]mailstore.Account{{}}, accounts...) {
+		b, err := newBudget(ctx, h, a, now)
 		if err != nil {
 			return nil, err
 		}
-		if budget.TokensLeft != nil || budget.DollarsLeft != nil {
-			v.Budgets = append(v.Budgets, budget)
+		if b.TokensLeft != nil || b.DollarsLeft != nil {
+			list = append(list, b)
 		}
 	}
-	return v, nil
+	return list, nil
 }
 
 func newPeriod(ctx context.Context, h *app.App, accounts []mailstore.Account, from, until time.Time) (Period, error) {

@@ -61,7 +61,7 @@ func (s Spent) String() string {
 }
 
 // String is for people.
-func (b *Budget) String() string {
+func (b Budget) String() string {
 	var parts []string
 	if b.TokensLeft != nil {
 		parts = append(parts, fmt.Sprintf("%s of %s tokens", grouped(*b.TokensLeft), grouped(b.Tokens)))

@@ -23,6 +23,7 @@ type Decision struct {
 	Label         string              `json:"label,omitempty"`
 	Source        postroom.Source     `json:"source"`
 	Rule          string              `json:"rule,omitempty"`
+	RuleID        string              `json:"-"` // the rule may be there no longer
 	Model         string              `json:"model,omitempty"`
 	Person        bool                `json:"person,omitempty"` // a person has decided
 	Again         bool                `json:"again,omitempty"`  // a model has, when it was asked again
@@ -41,7 +42,7 @@ func NewDecision(d safety.DecisionRecord, names app.LabelNames) Decision {
 	v := Decision{
 		ID: d.ID, Message: d.MessageID, Action: d.Decision.Action, Parameters: d.Decision.Parameters,
 		Source: d.Decision.Source,
-		Rule:   d.Decision.RuleName, Model: d.Decision.Model, Person: byPerson(&d.Decision),
+		Rule:   d.Decision.RuleName, RuleID: d.Decision.RuleID, Model: d.Decision.Model, Person: byPerson(&d.Decision),
 		Again:         strings.HasPrefix(d.Decision.Key, rules.AgainKey),
 		Rationale:     d.Decision.Rationale,
 		NeedsApproval: d.Decision.NeedsApproval,

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/agents"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -39,8 +41,11 @@ var verbs = map[postroom.ActionType]struct{ do, done string }{
 	postroom.Unstar:      {"take the star off", "Took the star off"},
 	postroom.Archive:     {"archive", "Archived"},
 	postroom.Snooze:      {"snooze", "Snoozed"},
+	postroom.AddNote:     {"keep a note about it", "Kept a note about it"},
 	postroom.CreateTask:  {"make a task of it", "Made a task of it"},
-	postroom.Escalate:    {"hand to another person", "Handed to another person"},
+	postroom.Escalate:    {"hand to you, with a label", "Handed to you, with a label"},
+	agents.RunAgent:      {"have an agent work on it", "Had an agent work on it"},
+	agent.Draft:          {"leave a draft of an answer", "Left a draft of an answer"},
 	postroom.Forward:     {"forward", "Forwarded"},
 	postroom.AutoReply:   {"answer", "Answered"},
 }
@@ -101,6 +106,20 @@ func KindWords(t postroom.ActionType) string {
 		return strings.ReplaceAll(string(t), "_", " ")
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(verb.do, " %s"), " to")
+}
+
+// Does are the words for what rules do, each as a backtest names it: "apply_label Travel" is "label Travel".
+func Does(list []string) string {
+	said := make([]string, len(list))
+	for i, text := range list {
+		kind, label, labels := strings.Cut(text, " ")
+		if verb := verbs[postroom.ActionType(kind)].do; labels && strings.Contains(verb, "%s") {
+			said[i] = strings.ReplaceAll(verb, "%s", label)
+		} else {
+			said[i] = strings.TrimSpace(KindWords(postroom.ActionType(kind)) + " " + label)
+		}
+	}
+	return strings.Join(said, ", ")
 }
 
 // NewDeed makes the view of an action.

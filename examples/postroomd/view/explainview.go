@@ -21,6 +21,16 @@ func (x *Explanation) Print(r *printer.Report, whole bool) {
 	r.Add("subject", x.Message.Subject)
 	r.Add("received", printer.Clock(x.Message.ReceivedAt))
 	r.Add("labels", strings.Join(x.Message.Labels, ", "))
+	if x.Message.Draft != "" {
+		answer := DraftWords(x.Message.Draft)
+		if x.DraftReason != "" {
+			answer += ": " + x.DraftReason
+		}
+		r.Add("answer", answer)
+	}
+	if x.Unanswered != "" {
+		r.Add("away", "not answered: "+x.Unanswered)
+	}
 
 	for _, d := range x.Decisions {
 		d.Print(r)
@@ -43,6 +53,12 @@ func (x *Explanation) Print(r *printer.Report, whole bool) {
 	}
 	if x.Unsure != "" {
 		r.Line("As if the sender had never written before, since that cannot be found out: " + x.Unsure)
+	}
+	if x.Meaning != nil {
+		r.Heading("What it means")
+		for _, line := range x.Meaning.Lines() {
+			r.Add(line.Name, line.Text)
+		}
 	}
 	if x.Model != nil {
 		x.Model.print(r, whole)
@@ -144,6 +160,7 @@ func (c *Call) print(r *printer.Report) {
 	said := map[llm.CallState]string{
 		llm.Answered: fmt.Sprintf("answered in %s, %s, %s", took, printer.Count(c.Tokens, "token", "tokens"), c.Cost),
 		llm.Failed:   "failed after " + took, llm.Cached: "gave the answer that was kept, for nothing",
+		llm.Refused: "refused after " + took, llm.Unaffordable: "was not asked: a budget is spent",
 		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %s, %s",
 			printer.Count(c.Tokens, "token", "tokens"), c.Cost),
 	}[c.Outcome]

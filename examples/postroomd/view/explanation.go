@@ -6,9 +6,12 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/enrichment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/away"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/decide"
+	"github.com/postroom-go/postroom/llm/enrich"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -18,11 +21,14 @@ type Explanation struct {
 	Message Mail        `json:"message"`
 	Rules   []TriedRule `json:"rules"` // in the order in which they are tried, as they are now
 	// Unsure is why it is not known whether the sender has written before, which the rules are told as no.
-	Unsure    string           `json:"unsure,omitempty"`
-	Model     *Model           `json:"model,omitempty"` // nil when none is configured or was asked
-	Decisions []*WholeDecision `json:"decisions"`       // oldest first
-	Waiting   bool             `json:"waiting"`         // the job that decides has not ended, or there is none
-	Old       bool             `json:"old,omitempty"`   // it came before its mailbox was added, and is left alone
+	Unsure      string           `json:"unsure,omitempty"`
+	Meaning     *enrichment.View `json:"meaning,omitempty"`      // nil when nothing was found out
+	Model       *Model           `json:"model,omitempty"`        // nil when none is configured or was asked
+	Decisions   []*WholeDecision `json:"decisions"`              // oldest first
+	Waiting     bool             `json:"waiting"`                // the job that decides has not ended, or there is none
+	DraftReason string           `json:"draft_reason,omitempty"` // why its draft has ended, or there is none
+	Unanswered  string           `json:"unanswered,omitempty"`   // why it was not answered while its owner was away
+	Old         bool             `json:"old,omitempty"`          // it came before its mailbox was added, and is left alone
 }
 
 // A TriedRule is a rule that was tried on a message.
@@ -78,6 +84,14 @@ func NewExplanation(ctx context.Context, h *app.App, m *postroom.Message) (*Expl
 		return nil, err
 	}
 	x := &Explanation{Message: newMail(m, names), Decisions: []*WholeDecision{}}
+	draft, err := draftOf(ctx, h, m)
+	if err != nil {
+		return nil, err
+	}
+	x.Message.Draft, x.DraftReason = draft.State, draft.Reason
+	if x.Unanswered, _, err = away.Unanswered(ctx, h.DB, m.AccountID, m.ID); err != nil {
+		return nil, err
+	}
 	explained, err := h.Engine.Explain(ctx, m)
 	if err != nil {
 		return nil, err
@@ -85,6 +99,9 @@ func NewExplanation(ctx context.Context, h *app.App, m *postroom.Message) (*Expl
 	x.Rules = printer.List(explained.Rules, newTriedRule)
 	if explained.Unsure != nil {
 		x.Unsure = explained.Unsure.Error()
+	}
+	if x.Meaning, err = meaningOf(ctx, h, m); err != nil {
+		return nil, err
 	}
 	if x.Model, err = explainModel(ctx, h, m); err != nil {
 		return nil, err
@@ -107,6 +124,14 @@ func NewExplanation(ctx context.Context, h *app.App, m *postroom.Message) (*Expl
 	x.Old = m.ReceivedAt.Before(account.DecideSince)
 	x.Waiting = !x.Old
 	return x, err
+}
+
+func meaningOf(ctx context.Context, h *app.App, m *postroom.Message) (*enrichment.View, error) {
+	store, err := enrich.NewStore(h.DB)
+	if err != nil {
+		return nil, err
+	}
+	return enrichment.Of(ctx, store, m)
 }
 
 func newTriedRule(r rules.RuleExplanation) TriedRule {

@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/away"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -47,8 +48,26 @@ func NewHistory(ctx context.Context, h *app.App, m *postroom.Message) ([]Event, 
 		}
 		events = append(events, of...)
 	}
+	drafts, err := draftHistory(ctx, h, m)
+	if err != nil {
+		return nil, err
+	}
+	unanswered, err := unansweredEvents(ctx, h, m)
+	if err != nil {
+		return nil, err
+	}
+	events = slices.Concat(events, drafts, unanswered)
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return events, nil
+}
+
+// unansweredEvents are why it was not answered while its owner was away.
+func unansweredEvents(ctx context.Context, h *app.App, m *postroom.Message) ([]Event, error) {
+	why, at, err := away.Unanswered(ctx, h.DB, m.AccountID, m.ID)
+	if err != nil || why == "" {
+		return nil, err
+	}
+	return []Event{{At: at, What: "It was not answered while you were away", Why: printer.Printable(why)}}, nil
 }
 
 // decisionEvents are what was decided, and what the gate said.

@@ -10,9 +10,12 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/enrichment"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
+	"github.com/postroom-go/postroom/gmail/replies"
+	"github.com/postroom-go/postroom/llm/enrich"
 	"github.com/postroom-go/postroom/mime/htmltext"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -35,7 +38,40 @@ type Doubt struct {
 	Meant  string `json:"meant,omitempty"`
 }
 
-// NewMailPage makes the view of a page of a search.
+// NewFoundMail makes the view of a page of a search of one mailbox, with the drafts that answer its messages and what
+// they mean.
+func NewFoundMail(ctx context.Context, h *app.App, found mailindex.Page, names app.LabelNames) (MailPage, error) {
+	p := NewMailPage(found, names)
+	if err := p.addMeanings(ctx, h, found.Messages); err != nil {
+		return p, err
+	}
+	for i, m := range found.Messages {
+		if err := p.Messages[i].AddDraft(ctx, h, m); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func (p *MailPage) addMeanings(ctx context.Context, h *app.App, messages []*postroom.Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	store, err := enrich.NewStore(h.DB)
+	if err != nil {
+		return err
+	}
+	signs, err := enrichment.Signs(ctx, store, messages[0].AccountID,
+		printer.List(messages, func(m *postroom.Message) string { return m.ID })...)
+	for i := range p.Messages {
+		if sign, ok := signs[p.Messages[i].MessageID]; ok {
+			p.Messages[i].Meaning = &sign
+		}
+	}
+	return err
+}
+
+// NewMailPage is NewFoundMail without the drafts and meanings.
 func NewMailPage(found mailindex.Page, names app.LabelNames) MailPage {
 	return MailPage{
 		Messages: printer.List(found.Messages, func(m *postroom.Message) Mail { return newMail(m, names) }),
@@ -57,6 +93,8 @@ type Mail struct {
 	Size        int64              `json:"size"`
 	Labels      []string           `json:"labels"`
 	Attachments int                `json:"attachments"`
+	Draft       replies.State      `json:"draft,omitempty"`   // of an answer to it, where that is looked up
+	Meaning     *enrichment.Sign   `json:"meaning,omitempty"` // where it is known and looked up
 }
 
 func newMail(m *postroom.Message, names app.LabelNames) Mail {

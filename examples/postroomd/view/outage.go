@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
@@ -60,6 +61,10 @@ func newOutages(ctx context.Context, h *app.App) ([]Outage, error) {
 }
 
 func newOutage(o llm.Outage, email string) Outage {
-	return Outage{Model: o.Model, Mailbox: email, Reason: o.Reason, Failure: o.Failure, Since: o.Since, Calls: o.Calls,
+	v := Outage{Model: o.Model, Mailbox: email, Reason: o.Reason, Failure: o.Failure, Since: o.Since, Calls: o.Calls,
 		Until: o.Until}
+	if email != "" { // package llm knows no addresses
+		v.Failure = strings.ReplaceAll(v.Failure, "account "+o.AccountID, email)
+	}
+	return v
 }

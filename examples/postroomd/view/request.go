@@ -24,6 +24,7 @@ type Request struct {
 	Reasons []string `json:"reasons"`
 	Sender  string   `json:"sender"`
 	Subject string   `json:"subject"`
+	Access  string   `json:"access,omitempty"` // why it cannot be done by this machine, and what to do; of Reasons too
 
 	AskedAt   time.Time `json:"asked_at"`
 	ExpiresAt time.Time `json:"expires_at"`
@@ -45,6 +46,13 @@ func NewRequest(h *app.App, w safety.Waiting, names app.LabelNames, mailboxes ma
 	}
 	v.Together = !v.Altered && !v.Expired && h.AnsweredTogether(w.Action.Type)
 	return v
+}
+
+// lack marks a request that cannot be done here, see [LackingAccess].
+func (r *Request) lack(access string) {
+	if access != "" {
+		r.Access, r.Reasons = access, append(r.Reasons, access)
+	}
 }
 
 // shownDigest is how much of a digest, in characters, tells a request from one with other content.

@@ -69,9 +69,7 @@ func NewRequests(ctx context.Context, h *app.App, f safety.Filter, filtered bool
 	now := time.Now()
 	for _, w := range waiting {
 		r := NewRequest(h, w, names, mailboxes, now)
-		if access := lacking[w.Action.AccountID]; access != "" {
-			r.Reasons = append(r.Reasons, access)
-		}
+		r.lack(lacking[w.Action.AccountID])
 		v.List = append(v.List, r)
 	}
 	f.Before = ""

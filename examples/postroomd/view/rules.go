@@ -19,8 +19,9 @@ type ListedRule struct {
 	Mailbox string // its address; empty for a rule of all mailboxes
 	When    string // its condition
 	Does    []string
-	Hits    int // decisions in [RulesWindow]
-	Undone  int // of its actions, in [RulesWindow]
+	Begins  string // until when it only labels, or since when it does all of it; empty for most rules
+	Hits    int    // decisions in [RulesWindow]
+	Undone  int    // of its actions, in [RulesWindow]
 }
 
 // NewRules lists the rules of an account and those of all accounts, in the order in which they are tried. An empty
@@ -50,9 +51,22 @@ func NewRules(ctx context.Context, h *app.App, accountID string, counted []mails
 		for _, a := range append([]rules.RuleAction{{Type: r.Action, Parameters: r.Parameters}}, r.Also...) {
 			v.Does = append(v.Does, InWords(postroom.Action{Type: a.Type, Parameters: a.Parameters}, nil))
 		}
+		v.Begins = beginsWith(r, now)
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+// beginsWith says until when a rule only labels; for a while after that, since when it does all that it says.
+func beginsWith(r *rules.Rule, now time.Time) string {
+	ends := r.LabelOnlyEnds()
+	switch {
+	case ends.IsZero() || now.Sub(ends) > RulesWindow:
+		return ""
+	case now.Before(ends):
+		return "it only labels until the end of " + r.Schedule.LabelOnlyUntil
+	}
+	return "since " + ends.Format(time.DateOnly) + " it does all of this; before, it only labelled"
 }
 
 // countHits counts the decisions of each rule, and the undos of its actions, in [RulesWindow].

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/examples/postroomd/absence"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/learning"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/gmail"
@@ -32,6 +34,7 @@ type Status struct {
 	Stopped   string              `json:"stopped,omitempty"`   // who has stopped everything, when and why
 	RuleFiles []RulesStatus       `json:"rules_files,omitempty"`
 	Disabled  []DisabledRule      `json:"disabled_rules,omitempty"`
+	Drifts    []learning.Drift    `json:"drifts,omitempty"`
 	Quiet     *QuietStatus        `json:"quiet_hours,omitempty"` // nil: these are none
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *DiscordStatus      `json:"discord,omitempty"`
@@ -82,6 +85,12 @@ type AccountStatus struct {
 	AgedActions   int `json:"aged_actions,omitempty"`
 	AgedLeftAlone int `json:"aged_left_alone,omitempty"` // a person has changed it by hand, or undone it
 
+	// Away says that mail is answered while the owner is away; empty if it is not.
+	Away string `json:"away,omitempty"`
+	// Archive says how the copies of its mail are, and ArchiveFault what is wrong with them; empty without an archive.
+	Archive      string `json:"archive,omitempty"`
+	ArchiveFault string `json:"archive_fault,omitempty"`
+
 	Access string `json:"access,omitempty"` // What this machine lacks to work on it, and what to do
 
 	signIn string // What to do where the grant is gone
@@ -89,6 +98,20 @@ type AccountStatus struct {
 
 // NewStatus reads how far the mailboxes are taken in, and what waits.
 func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
+	s, err := newUncounted(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Accounts {
+		if s.Accounts[i].Messages, err = h.CountMail(ctx, s.Accounts[i].ID); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// newUncounted is NewStatus without the number of stored messages, which takes long in a large mailbox.
+func newUncounted(ctx context.Context, h *app.App) (*Status, error) {
 	s := &Status{Version: telemetry.Version(), Database: h.Env.DatabaseName(), Accounts: []AccountStatus{},
 		Models: []string{}, DryRun: h.Env.Config.Safety.DryRun, NoMailbox: h.Env.HowToAddMailbox()}
 	accounts, err := h.Mail.Accounts(ctx)
@@ -116,6 +139,13 @@ func NewStatus(ctx context.Context, h *app.App) (*Status, error) {
 	}
 	if s.Disabled, err = newDisabledRules(ctx, h); err != nil {
 		return nil, err
+	}
+	for _, a := range accounts {
+		drifts, err := learning.Drifts(ctx, h, a)
+		if err != nil {
+			return nil, err
+		}
+		s.Drifts = append(s.Drifts, drifts...)
 	}
 	if s.Quiet, err = newQuietStatus(ctx, h); err != nil {
 		return nil, err
@@ -192,14 +222,10 @@ func newDiscordStatus(ctx context.Context, h *app.App) (*DiscordStatus, error) {
 }
 
 func newAccountStatus(ctx context.Context, h *app.App, a mailstore.Account) (AccountStatus, error) {
-	messages, err := h.CountMail(ctx, a.ID)
-	if err != nil {
-		return AccountStatus{}, err
-	}
 	aged, err := h.CountAged(ctx, a.ID)
 	of := AccountStatus{
 		SetupError: a.SetupError, Aged: aged.Messages, AgedActions: aged.Actions, AgedLeftAlone: aged.LeftAlone,
-		ID: a.ID, Email: a.Email, State: a.State, Reason: a.Reason, Messages: messages, HistoryID: a.HistoryID,
+		ID: a.ID, Email: a.Email, State: a.State, Reason: a.Reason, HistoryID: a.HistoryID,
 		LastSyncAt: a.LastSyncAt,
 		Backfill:   a.Backfill.State, Failure: a.Backfill.Error, Query: a.Backfill.Query,
 		Listed: a.Backfill.Messages, Estimate: a.Backfill.Estimate,
@@ -219,21 +245,33 @@ func newAccountStatus(ctx context.Context, h *app.App, a mailstore.Account) (Acc
 	if err == nil {
 		of.Wanted, err = h.Mail.WantedLabels(ctx, a.ID)
 	}
+	if err == nil {
+		var away absence.Status
+		away, err = absence.Of(ctx, h, a)
+		of.Away = away.Line()
+	}
+	if err == nil {
+		of.Archive, of.ArchiveFault, err = h.Archive.Of(ctx, a.ID, printer.Minute)
+	}
 	return of, err
 }
 
 // oldMail says how many messages are left alone that came before the account was added, and what the rules would do
 // with them.
 func oldMail(ctx context.Context, h *app.App, a mailstore.Account) (text string, byRule map[string]int, err error) {
-	old, err := h.Mail.CountOld(ctx, a)
+	old, err := h.Mail.CountOldUpTo(ctx, a, MostMail+1)
 	if err != nil {
 		return "", nil, err
 	}
-	text = fmt.Sprintf("%s stored from before %s, and nothing is done to what came before; ",
+	many := ""
+	if old > MostMail {
+		many, old = "more than ", MostMail
+	}
+	text = fmt.Sprintf("%s%s stored from before %s, and nothing is done to what came before; ", many,
 		printer.Count(old, "message is", "messages are"), printer.Clock(a.DecideSince))
 	sorts := fmt.Sprintf("'postroomd rules apply --mailbox %s' sorts it", a.Email)
 	m, err := h.OldMail(ctx, a.ID)
-	if m == nil || m.Actions() == 0 {
+	if m == nil || m.Actions() == 0 || m.CountedAt.Before(m.AskedAt) {
 		return text + sorts, nil, err
 	}
 	return fmt.Sprintf("%sthe rules of %s would do %s (%s), and %s", text, printer.Clock(m.CountedAt),
@@ -277,6 +315,7 @@ func (s *Status) Print(w io.Writer) error {
 		f.Add("  fault", printer.Unless(a.SetupError == "", "nothing is decided about its mail, since it cannot be set up: "+
 			a.SetupError))
 		f.Add("  old mail", a.OldMail)
+		f.Add("  away", a.Away)
 		if a.Aged > 0 {
 			f.Add("  age", fmt.Sprintf("%s old enough for a rule, %s by it, %d left alone that you have changed or undone",
 				printer.Count(a.Aged, "message is", "messages are"), printer.Count(a.AgedActions, "action", "actions"),
@@ -301,6 +340,11 @@ func (s *Status) Print(w io.Writer) error {
 	}
 	for _, d := range s.Disabled {
 		f.Add("rule disabled", d.String()+"; it decides nothing until it is changed")
+	}
+	for i := range s.Drifts {
+		d := &s.Drifts[i]
+		f.Add("corrected", fmt.Sprintf("%s %s; 'postroomd learn right %s --mailbox %s' ends that", d.What(), d.Why, d.Typed(),
+			d.Mailbox))
 	}
 	if d := s.Discord; d != nil {
 		f.Add("discord", fmt.Sprintf("%d posted to channel %s, for %s to answer", d.Posted, d.Channel,
@@ -333,13 +377,22 @@ func (s *Status) Print(w io.Writer) error {
 	return f.Flush()
 }
 
+// MostMail bounds what pages count of the mail of a mailbox.
+const MostMail = 10_000
+
+// CountMail counts the stored messages of a mailbox, at most [MostMail]; many reports whether there are more.
+func CountMail(ctx context.Context, h *app.App, accountID string) (n int, many bool, err error) {
+	n, err = h.CountMailUpTo(ctx, accountID, MostMail+1)
+	return min(n, MostMail), n > MostMail, err
+}
+
 // A Mailbox is a mailbox with what a person may do about it.
 type Mailbox struct {
 	AccountStatus
-	Done    int       // the part of the backfill that is listed, in percent
-	Ends    time.Time // when the backfill ends, if it goes on as it did; zero: nobody knows
-	SignIn  string    // the command that signs in
-	SignOut string    // the command that takes the grant back
+	Many   bool      // there are more than Messages
+	Done   int       // the part of the backfill that is listed, in percent
+	Ends   time.Time // when the backfill ends, if it goes on as it did; zero: nobody knows
+	SignIn string    // the command that signs in
 }
 
 // NewMailboxes reads the mailboxes.
@@ -353,9 +406,12 @@ func NewMailboxes(ctx context.Context, h *app.App, now time.Time) ([]Mailbox, er
 		if list[i].AccountStatus, err = newAccountStatus(ctx, h, a); err != nil {
 			return nil, err
 		}
+		if list[i].Messages, list[i].Many, err = CountMail(ctx, h, a.ID); err != nil {
+			return nil, err
+		}
 		list[i].foresee(a.DecideSince, now)
 		if h.Env.Config.Gmail.ClientID != "" {
-			list[i].SignIn, list[i].SignOut = "postroomd auth login "+a.Email, "postroomd auth revoke "+a.Email
+			list[i].SignIn = "postroomd auth login " + a.Email
 		}
 	}
 	return list, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/replies"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -25,6 +26,7 @@ type Summary struct {
 	Rules     map[string]int              `json:"rules"`
 	Models    map[string]int              `json:"models,omitempty"`
 	Failed    int                         `json:"failed"`                    // of the actions
+	Drafts    int                         `json:"drafts,omitempty"`          // of answers, that lie ready
 	Approvals int                         `json:"approvals"`                 // waiting
 	Waiting   int                         `json:"waiting_actions,omitempty"` // that are decided and are to be carried out
 	// who has stopped everything or some of it, when and why
@@ -124,6 +126,11 @@ func addMailbox(ctx context.Context, o *app.OneRun, s *Summary, id string) error
 	if err != nil {
 		return err
 	}
+	drafts, err := o.App.Replies.Count(ctx, id)
+	if err != nil {
+		return err
+	}
+	s.Drafts += drafts[replies.Drafted]
 	s.New += taken
 	s.Messages += known + refused
 	s.Broken = append(s.Broken, broken...)
@@ -229,6 +236,9 @@ func (s *Summary) Print(w io.Writer, program, flags string) error {
 	t.linef("")
 	t.linef("What was done:         %s actions %s", program, flags)
 	t.linef("What waits for you:    %s approvals list %s", program, flags)
+	if s.Drafts > 0 {
+		t.linef("Drafts that lie ready: %s drafts list %s", program, flags)
+	}
 	t.linef("To take one back:      %s undo ACTION_ID %s", program, flags)
 	return t.err
 }

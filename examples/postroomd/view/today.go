@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/learning"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/queue"
@@ -30,8 +31,9 @@ type Trouble struct {
 
 // A Mend is what mends a trouble by one click.
 type Mend struct {
-	Do   string // "resume-mailbox", "enable-rule", "resume" or "jobs"
-	ID   string // of the mailbox or the rule; empty for the others
+	Do   string // "resume-mailbox", "sign-in", "enable-rule", "right-again", "resume-agent", "resume" or "jobs"
+	ID   string // of the mailbox or the rule, or the name of the agent; empty for the others
+	Rule string // of "right-again", whose ID is that of the mailbox
 	Text string // of the button
 }
 
@@ -50,6 +52,11 @@ func NewToday(ctx context.Context, h *app.App, accountID string, w Window, now t
 	if v.Troubles, err = troubles(ctx, h, v.Status); err != nil {
 		return nil, err
 	}
+	paused, err := pausedAgents(ctx, h, accountID)
+	if err != nil {
+		return nil, err
+	}
+	v.Troubles = append(v.Troubles, paused...)
 	if v.Last, err = NewDeeds(ctx, h, accountID, lastDeeds); err != nil {
 		return nil, err
 	}
@@ -57,9 +64,9 @@ func NewToday(ctx context.Context, h *app.App, accountID string, w Window, now t
 	return v, err
 }
 
-// newStatusOf is NewStatus of one mailbox. Jobs, models and files are of all mailboxes, and left out of it.
+// newStatusOf is newUncounted of one mailbox. Jobs, models and files are of all mailboxes, and left out of it.
 func newStatusOf(ctx context.Context, h *app.App, accountID string) (*Status, error) {
-	s, err := NewStatus(ctx, h)
+	s, err := newUncounted(ctx, h)
 	if err != nil || accountID == "" {
 		return s, err
 	}
@@ -67,6 +74,7 @@ func newStatusOf(ctx context.Context, h *app.App, accountID string) (*Status, er
 	s.Disabled = slices.DeleteFunc(s.Disabled, func(d DisabledRule) bool {
 		return d.Mailbox != "" && (len(s.Accounts) == 0 || d.Mailbox != s.Accounts[0].Email)
 	})
+	s.Drifts = slices.DeleteFunc(s.Drifts, func(d learning.Drift) bool { return d.AccountID != accountID })
 	s.Jobs, s.Outages, s.RuleFiles, s.NotAsked, s.Discord = nil, nil, nil, nil, nil
 	s.Undecided, s.Held, s.Sending, s.Tried = 0, 0, 0, 0
 	if s.Stopped, err = h.StoppedIn(ctx, accountID); err != nil {
@@ -96,6 +104,11 @@ func troubles(ctx context.Context, h *app.App, s *Status) (list []Trouble, err e
 		list = append(list, Trouble{What: "The rule " + r.Named() + " decides nothing.", Why: r.Reason,
 			Mend: &Mend{Do: "enable-rule", ID: r.ID, Text: "Enable it"}})
 	}
+	for i := range s.Drifts {
+		d := &s.Drifts[i]
+		list = append(list, Trouble{What: d.What(), Why: "In " + d.Mailbox + ", " + d.Why + ".",
+			Mend: &Mend{Do: "right-again", ID: d.AccountID, Rule: d.Typed(), Text: "It is right"}})
+	}
 	for _, o := range s.Outages {
 		list = append(list, Trouble{What: "The model " + o.Model + " is not asked.", Why: o.String()})
 	}
@@ -104,6 +117,23 @@ func troubles(ctx context.Context, h *app.App, s *Status) (list []Trouble, err e
 			Why: "What it should have done is not done; it can be retried.", Mend: &Mend{Do: "jobs", Text: "Look at them"}})
 	}
 	return list, nil
+}
+
+// pausedAgents lists the agents that failures have paused. Why is of all mailboxes, and left out for one.
+func pausedAgents(ctx context.Context, h *app.App, accountID string) (list []Trouble, err error) {
+	profiles, err := h.Agents.Profiles(ctx)
+	for _, p := range profiles {
+		if p.PausedAt.IsZero() {
+			continue
+		}
+		t := Trouble{What: "The agent " + p.Name + " is paused: mail that comes is left alone.",
+			Mend: &Mend{Do: "resume-agent", ID: p.Name, Text: "Resume it"}}
+		if accountID == "" {
+			t.Why = p.Reason
+		}
+		list = append(list, t)
+	}
+	return list, err
 }
 
 // breakerMend closes the breakers, if any is open: a restored database is accepted at the command line.
@@ -118,7 +148,8 @@ func breakerMend(ctx context.Context, h *app.App) *Mend {
 func (a AccountStatus) troubles() (list []Trouble) {
 	switch {
 	case a.State == mailstore.AccountReauthorize:
-		list = append(list, Trouble{What: a.Email + " has lost its grant: nothing is read there.", Why: a.Why()})
+		list = append(list, Trouble{What: a.Email + " has lost its grant: nothing is read there.", Why: a.Why(),
+			Mend: &Mend{Do: "sign-in", ID: a.ID, Text: "Sign in again"}})
 	case a.State == mailstore.AccountPaused:
 		list = append(list, Trouble{What: a.Email + " is paused.", Why: a.Why(),
 			Mend: &Mend{Do: "resume-mailbox", ID: a.ID, Text: "Resume it"}})
@@ -131,6 +162,9 @@ func (a AccountStatus) troubles() (list []Trouble) {
 	if a.Failure != "" {
 		list = append(list, Trouble{What: "The older mail of " + a.Email + " is not read to its end.",
 			Why: a.Failure + ". The next start of postroomd goes on with it."})
+	}
+	if a.ArchiveFault != "" {
+		list = append(list, Trouble{What: "The archive of " + a.Email + " is not right.", Why: a.ArchiveFault})
 	}
 	return list
 }

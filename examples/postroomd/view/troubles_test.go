@@ -19,3 +19,13 @@ func TestAMailboxThatCannotBeSetUpIsATrouble(t *testing.T) {
 	a.SetupError, a.State = "", mailstore.AccountActive
 	require.Empty(t, a.troubles())
 }
+
+// What is wrong with the copies of the mail is a trouble, whatever else the mailbox does.
+func TestAnArchiveThatIsNotRightIsATrouble(t *testing.T) {
+	a := AccountStatus{Email: "bob@example.org", State: mailstore.AccountActive, Archive: "3 messages",
+		ArchiveFault: "the disk is full"}
+	require.Equal(t, []Trouble{{What: "The archive of bob@example.org is not right.", Why: "the disk is full"}},
+		a.troubles())
+	a.ArchiveFault = ""
+	require.Empty(t, a.troubles())
+}

@@ -64,13 +64,16 @@ type UndoPreview struct {
 	Digest string // changes with the actions that would be taken back
 }
 
+// undoExamples bounds the actions of each group that are shown one by one.
+const undoExamples = 20
+
 // NewUndoPreview plans the undo of all that the filter selects, by the mail as it was last synchronized.
 func NewUndoPreview(ctx context.Context, h *app.App, f safety.Filter) (*UndoPreview, error) {
 	names, err := h.LabelNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v := &UndoPreview{Undos: &Undos{Planned: true, Names: names, Examples: 5}}
+	v := &UndoPreview{Undos: &Undos{Planned: true, Names: names, Examples: undoExamples}}
 	sum := sha256.New()
 	for r, err := range h.Undoer.PlanAll(ctx, f, false) {
 		if err != nil {
@@ -82,5 +85,5 @@ func NewUndoPreview(ctx context.Context, h *app.App, f safety.Filter) (*UndoPrev
 		}
 	}
 	v.Digest = hex.EncodeToString(sum.Sum(nil)[:16])
-	return v, nil
+	return v, v.ReadMail(ctx, h)
 }

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -21,6 +23,7 @@ type Undos struct {
 	Examples int // of each group
 
 	groups []*undoGroup
+	mail   map[string]safety.DecisionRecord // of the examples, by the id of the decision
 }
 
 // maxReasons bounds the groups of each ending: some reasons name a message or an action.
@@ -124,6 +127,10 @@ func (t *Undos) text() string {
 		fmt.Fprintf(&b, "\n%d %s\n", g.n, t.say(g))
 		for _, r := range g.examples {
 			b.WriteString(t.example(r))
+			if d, known := t.mail[r.Action.DecisionID]; known {
+				fmt.Fprintf(&b, "    %s, from %s\n", printer.Short(cmp.Or(d.Subject, "without a subject"), 60),
+					printer.Short(d.Sender, 60))
+			}
 		}
 		if rest := g.n - len(g.examples); rest > 0 && len(g.examples) > 0 {
 			fmt.Fprintf(&b, "  and %d more\n", rest)
@@ -141,26 +148,60 @@ func (t *Undos) sort() {
 // Undone counts the actions that are taken back, or would be.
 func (t *Undos) Undone() int { return t.count(undo.Ending.Undone) }
 
+// changes reports whether an undo with the ending changes the message.
+func changes(e undo.Ending) bool {
+	return e == undo.EndingRestored || e == undo.EndingPart || e == undo.EndingHost
+}
+
+// Left counts the actions whose mail is left alone, or would be.
+func (t *Undos) Left() int { return t.count(func(e undo.Ending) bool { return !changes(e) }) }
+
 // An UndoGroup are the undos with the same ending and reason.
 type UndoGroup struct {
 	N        int           `json:"n"`
 	What     string        `json:"what"`
+	Changes  bool          `json:"changes"` // their mail is changed, or would be; that of the others is left alone
+	More     int           `json:"more"`    // that are not among the examples
 	Examples []UndoExample `json:"examples"`
 }
 
 // An UndoExample is one of a group.
 type UndoExample struct {
-	ID    string   `json:"id"`
-	What  string   `json:"what"`
-	Lines []string `json:"lines"`
+	ID      string   `json:"id"`
+	What    string   `json:"what"`
+	Subject string   `json:"subject"`
+	Sender  string   `json:"sender"`
+	Lines   []string `json:"lines"`
+}
+
+// ReadMail reads the subjects and senders of the mail that the examples are about, as they were when it was decided
+// about.
+func (t *Undos) ReadMail(ctx context.Context, h *app.App) error {
+	t.mail = map[string]safety.DecisionRecord{}
+	for _, g := range t.groups {
+		for i := range g.examples {
+			id := g.examples[i].Action.DecisionID
+			if _, known := t.mail[id]; known {
+				continue
+			}
+			d, err := h.Ledger.Decision(ctx, id)
+			if err != nil {
+				return err
+			}
+			t.mail[id] = d
+		}
+	}
+	return nil
 }
 
 // Groups returns the groups in the order for people.
 func (t *Undos) Groups() []UndoGroup {
 	t.sort()
 	return printer.List(t.groups, func(g *undoGroup) UndoGroup {
-		return UndoGroup{g.n, t.say(g), printer.List(g.examples, func(r undo.Result) UndoExample {
-			return UndoExample{r.Action.ID, InWords(r.Action, t.Names), t.exampleLines(r)}
+		more := g.n - len(g.examples)
+		return UndoGroup{g.n, t.say(g), changes(g.ending), more, printer.List(g.examples, func(r undo.Result) UndoExample {
+			about := t.mail[r.Action.DecisionID]
+			return UndoExample{r.Action.ID, InWords(r.Action, t.Names), about.Subject, about.Sender, t.exampleLines(r)}
 		})}
 	})
 }

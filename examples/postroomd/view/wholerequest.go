@@ -74,6 +74,15 @@ type SentHTML struct {
 	Hides bool   `json:"hides"` // there is more in it that its reader would not see, or may not
 }
 
+// NewSentHTML reads HTML that is sent; the zero SentHTML if there is none.
+func NewSentHTML(html string) (v SentHTML) {
+	if html != "" {
+		shown := htmltext.ReadBody("", html)
+		v = SentHTML{shown.Text, len(shown.Hidden) > 0 || shown.Incomplete}
+	}
+	return v
+}
+
 // A LabelChange is what an action does to the labels of a message, by their names.
 type LabelChange struct {
 	Before  []string `json:"before"`
@@ -119,6 +128,11 @@ func NewWholeRequest(ctx context.Context, h *app.App, actionID string) (*WholeRe
 		return nil, err
 	}
 	v.Request, v.Decision = NewRequest(h, w, names, mailboxes, time.Now()), NewDecision(w.Decision, names)
+	lacking, err := LackingAccess(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	v.lack(lacking[action.AccountID])
 	if v.Sends == nil {
 		v.Given = given(action.Parameters, true)
 	}
@@ -150,23 +164,20 @@ func (v *WholeRequest) compose(ctx context.Context, h *app.App, action postroom.
 		return err
 	}
 	v.Sends = webapi.NewApproval(safety.Waiting{}, p, func(_, id string) string { return id }).Message
-	if v.Sends.HTML != "" {
-		shown := htmltext.ReadBody("", v.Sends.HTML)
-		v.HTML = SentHTML{shown.Text, len(shown.Hidden) > 0 || shown.Incomplete}
-	}
+	v.HTML = NewSentHTML(v.Sends.HTML)
 	v.TooLong = len(v.Sends.Text) > MaxSent || len(v.HTML.Text) > MaxSent
 	v.Raw, v.Note, v.Title, v.Forwards = string(p.Raw), p.Note, p.Message.Subject, action.Type == postroom.Forward
-	v.Recipients, err = recipients(ctx, h, action.AccountID, p)
+	v.Recipients, err = Recipients(ctx, h, action.AccountID, p.Message)
 	return err
 }
 
-// recipients are those whom the message names.
-func recipients(ctx context.Context, h *app.App, accountID string, p *outbox.Preview) ([]Recipient, error) {
+// Recipients are those whom a message of an account names.
+func Recipients(ctx context.Context, h *app.App, accountID string, m *mime.Message) ([]Recipient, error) {
 	var list []Recipient
 	for _, of := range []struct {
 		field     string
 		addresses []mime.Address
-	}{{"To", p.Message.To}, {"Cc", p.Message.Cc}, {"Bcc", p.Message.Bcc}} {
+	}{{"To", m.To}, {"Cc", m.Cc}, {"Bcc", m.Bcc}} {
 		for _, a := range of.addresses {
 			known, err := hasSentTo(ctx, h, accountID, a.Email)
 			if err != nil {
@@ -213,4 +224,9 @@ func changeBetween(accountID string, before, after postroom.Snapshot, names app.
 		Before: printer.List(before.LabelIDs, name), After: printer.List(after.LabelIDs, name),
 		Added: printer.List(own.Add, name), Removed: printer.List(own.Remove, name),
 	}
+}
+
+// MayAskAgain reports whether a model wants what is asked, and was not asked again before.
+func (v *WholeRequest) MayAskAgain() bool {
+	return v.Decision.Source == postroom.SourceModel && !v.Decision.Again
 }

@@ -19,7 +19,9 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/reminders"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules/ruleschat"
 	"github.com/postroom-go/postroom/safety"
@@ -63,22 +65,54 @@ func (w *world) things() *strings.Replacer {
 		session, err = chat.Begin(ctx, tx, account.ID, "Ann")
 		return err
 	}))
-	return strings.NewReplacer("{session}", session.ID,
+	mail := strings.TrimPrefix(w.pathOf(action), "mail/")
+	m, err := w.Mail.Message(w.Context(), action.AccountID, action.MessageID)
+	require.NoError(w, err)
+	require.NoError(w, w.DB.Write(w.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := w.Replies.NotNeeded(ctx, tx, account.ID, m.ProviderThreadID, m.ProviderID, "a newsletter")
+		return err
+	}))
+	require.NoError(w, w.DB.Write(w.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO agent_runs (id, account_id, thread_id, message_id, profile, version, model, "+
+			"job_id, replay_of, state, reason, outcome, parameters, action_id, model_calls, tool_calls, tokens, cost, "+
+			"duration_ms, started_at) VALUES ('run', $1, $2, $3, 'support', '', '', 'gone', '', 'running', '', '', '{}', '', 0, 0, 0, 0, "+
+			"0, $4)", m.AccountID, m.ThreadID, m.ID, dbtime.Of(time.Now()))
+		return err
+	}))
+	require.NoError(w, w.Queue.SetSchedule(w.Context(), queue.Schedule{
+		Name: string(agent.JobInvocation) + ":morning", Cron: "@daily",
+		Job: agent.JobInvocation.New(agent.Invocation{ID: "morning", UserID: account.ID},
+			&queue.Options{UserID: account.ID})}))
+	var reminder reminders.Reminder
+	require.NoError(w, w.DB.Write(w.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+		reminder, err = w.Reminders.Add(ctx, tx, reminders.NewReminder{UserID: account.ID, Title: "Tea", Cron: "@daily"})
+		return err
+	}))
+	return strings.NewReplacer("{session}", session.ID, "/agents/runs/{id}", "/agents/runs/run",
+		"/agents/schedules/{id}", "/agents/schedules/morning", "{profile}", "support",
+		"/drafts/{mailbox}/voice", "/drafts/"+sample.Owner+"/voice",
+		"/drafts/{mailbox}/{id}", "/drafts/"+sample.Owner+"/"+m.ProviderThreadID,
 		"/waiting/{id}", "/waiting/"+w.waiting(safety.Filter{})[0].Action.ID,
-		"/actions/{id}", "/actions/"+action.ID, "/tasks/{id}", "/tasks/"+action.ID,
+		"/actions/{id}", "/actions/"+action.ID, "/tasks/{id}", "/tasks/"+action.ID, "/reminders/{id}", "/reminders/"+reminder.ID,
 		"/mailboxes/{id}", "/mailboxes/"+account.ID,
-		"/labels/{mailbox}/{id}", "/labels/"+sample.Owner+"/x", "/instructions/{id}", "/instructions/x",
+		"/labels/{mailbox}/{id}", "/labels/"+sample.Owner+"/x", "/instructions/{id}", "/instructions/x", "/calls/{id}", "/calls/x",
 		"/rules/{id}", "/rules/"+own.ID,
-		"{mailbox}/{id}", strings.TrimPrefix(w.pathOf(action), "mail/"), "{number}", versions.find(w.T, `version=(\d+)"`), "{$}", "")
+		"{mailbox}/{id}", mail, "{number}", versions.find(w.T, `version=(\d+)"`), "{$}", "")
 }
 
 // lists are the routes that show what a person has, whatever they ask for.
 var lists = map[string]bool{"GET /{$}": true, "GET /waiting": true, "GET /actions": true, "GET /mail": true,
 	"GET /rules": true, "GET /rules/versions": true, "GET /undo": true, "GET /rules/edit": true, "GET /static/": true,
 	"GET /events": true, "GET /mailboxes": true, "GET /labels": true, "/": true, "POST /undo": true, "POST /rules/edit": true,
+	"GET /rules/import": true, "POST /rules/import": true, "GET /rules/apply": true, "POST /rules/apply": true,
 	"GET /rules/form": true, "POST /rules/form": true, "GET /rules/preview": true,
 	"POST /waiting/answer": true, "GET /assistant": true, "POST /assistant": true,
-	"POST /waiting/edit": true, "POST /waiting/instead": true, "POST /waiting/again": true, "GET /mail/act": true, "POST /mail/act": true}
+	"GET /subscriptions": true, "GET /subscriptions/leave": true, "POST /subscriptions/leave": true,
+	"POST /subscriptions/block": true, "POST /reminders": true, "POST /rules/learned": true, "POST /rules/learn": true,
+	"POST /rules/bulk": true,
+	"GET /drafts":      true, "GET /agents": true, "POST /agents/schedules": true, "POST /waiting/edit": true, "POST /waiting/instead": true, "POST /waiting/again": true,
+	"GET /mail/act": true, "POST /mail/act": true, "GET /meaning": true,
+	"GET /mail/ask": true, "POST /mail/ask": true}
 
 // Everything that a route is about is of the owner's mailbox: those who have it get in by their role, and those who
 // have another never do.
@@ -100,6 +134,7 @@ func TestARouteIsForThoseWithTheRoleAndTheMailbox(t *testing.T) {
 				path = things.Replace(path)
 				answer := as.do(method, path, url.Values{"why": {"a walk"}}, nil)
 				everything := path == "/stop" || path == "/resume" || path == "/settings" || strings.HasPrefix(path, "/audit") ||
+					path == "/agents/support/resume" || path == "/mailboxes/add" ||
 					strings.HasPrefix(path, "/models")
 				may := role >= of.Role && !everything && (mailbox == sample.Owner || lists[of.Pattern])
 				require.Equal(t, may, answer.status != http.StatusForbidden, "%s as %d of %s: %d %s", of.Pattern, role, mailbox,
@@ -118,15 +153,17 @@ func TestAForeignMailboxIsNotNamed(t *testing.T) {
 	w.withNeighbour()
 	as := w.as(access.Person{Name: "bob@example.org", Role: access.Own, Mailboxes: []string{neighbour}})
 	query := "?mailbox=" + url.QueryEscape(sample.Owner)
-	for _, path := range []string{"", "waiting", "actions", "mail", "undo", "rules", "rules/versions", "rules/edit",
-		"rules/preview"} {
+	for _, path := range []string{"", "waiting", "actions", "mail", "drafts", "agents", "subscriptions", "meaning",
+		"subscriptions/leave", "undo", "rules", "rules/versions",
+		"rules/edit", "rules/preview"} {
 		require.Equal(t, http.StatusForbidden, as.get(path+query).status, path)
-		if path != "rules/edit" && path != "undo" && path != "rules/preview" {
+		if !strings.HasPrefix(path, "subscriptions") && path != "rules/edit" && path != "undo" && path != "rules/preview" {
 			require.Equal(t, http.StatusForbidden, as.get("events?page="+url.QueryEscape("/"+path+query)).status, path)
 		}
 	}
 	form := url.Values{"mailbox": {sample.Owner}, "digest": {"x"}, "at": {"2026-01-02T15:04:05Z"}, "text": {"rules: []"}}
-	for _, path := range []string{"undo", "rules/edit", "waiting/answer"} {
+	for _, path := range []string{"undo", "rules/edit", "waiting/answer", "subscriptions/leave", "subscriptions/block",
+		"rules/learned", "rules/learn", "rules/bulk"} {
 		require.Equal(t, http.StatusForbidden, as.post(path, form).status, path)
 	}
 	shown := w.get("waiting/"+w.waiting(safety.Filter{})[0].Action.ID).find(t, `name="reject" value="([^"]+)"`)

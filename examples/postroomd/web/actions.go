@@ -45,6 +45,9 @@ func (h *Handler) actions(ctx context.Context, u *url.URL) (*view, error) {
 	}
 	rules, err := h.app.Rules.List(ctx)
 	for i := range rules {
+		if rules[i].ID == filter.Rule {
+			filter.Rule = rules[i].Name // its id says nothing to people
+		}
 		of := rules[i].AccountID
 		if of == "" || slices.ContainsFunc(filter.Mailboxes, func(a mailstore.Account) bool { return a.ID == of }) {
 			page.Rules = append(page.Rules, rules[i].Name)

@@ -61,9 +61,9 @@ func TestRulesAreWrittenWithTheAssistant(t *testing.T) {
 		b.Until(`document.querySelector("#proposal")?.textContent.includes("name: Stars")`)
 		require.Regexp(t, `otherwise about [1-9][0-9]* of [1-9][0-9]* messages`,
 			browsertest.Eval[string](b, `document.querySelector("#proposal").textContent`))
-		require.Empty(t, browsertest.Eval[[]string](b, browsertest.Pale))
-		require.LessOrEqual(t, browsertest.Eval[int64](b, "document.documentElement.scrollWidth"), width)
-		b.Picture("assistant-" + scheme)
+		if width == 1280 { // it looks at all of them
+			fits(b, "talk")
+		}
 		require.Equal(t, before, w.rules(), "nothing is changed yet")
 		browsertest.Eval[any](b, `document.querySelector("#proposal button").click()`)
 		b.Until(`document.querySelector(".done")?.textContent.includes("as proposed")`)
@@ -72,6 +72,9 @@ func TestRulesAreWrittenWithTheAssistant(t *testing.T) {
 		require.GreaterOrEqual(t, at, 0)
 
 		b.Open(w.url + "assistant")
+		if width == 1280 { // it looks at all of them
+			fits(b, "assistant")
+		}
 		browsertest.Eval[any](b, `document.querySelector("#list a").click()`)
 		b.Until(`document.querySelector(".talk")?.textContent.includes("accepted by")`)
 		require.False(t, browsertest.Eval[bool](b, `!!document.querySelector("#proposal")`), "it is accepted once")

@@ -27,9 +27,9 @@ func TestAllThatASearchFindsIsStarred(t *testing.T) {
 		browsertest.Eval[any](b, `(() => { const f = document.querySelector("#act"); f.kind.value = "star";
 			f.querySelector("button").click(); })()`)
 		b.Until(`location.pathname.endsWith("/mail/act") && !!document.querySelector("h1") && ` + ready)
-		require.Empty(t, browsertest.Eval[[]string](b, browsertest.Crooked), "at %d", width)
-		b.Accessible("a preview")
-		b.Picture("bulk-" + scheme)
+		if width == 1280 { // it looks at all of them
+			fits(b, "bulk")
+		}
 	}
 	starred := safety.Filter{Types: []postroom.ActionType{postroom.Star}, Sources: []postroom.Source{postroom.SourceHost}}
 	require.Empty(t, w.acted(starred), "a preview does nothing")

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -56,4 +57,42 @@ func TestWhatWasDoneToASearchIsTakenBackAtOnce(t *testing.T) {
 	require.Len(t, undone, len(stars))
 	require.Empty(t, w.acted(safety.Filter{Types: []postroom.ActionType{safety.UndoType(postroom.MarkUnread)}}))
 	require.Contains(t, w.get("actions?batch=none").body, "Nothing matches")
+}
+
+// What a person has taken back is left alone until one more click says otherwise, and the answer is about just that.
+func TestWhatWasTakenBackIsDoneOnAnotherWord(t *testing.T) {
+	w := newWorld(t)
+	b := browsertest.Browse(t)
+	form := url.Values{"mailbox": {sample.Owner}, "q": {"in:inbox"}, "kind": {"star"}}
+	shown := w.get("mail/act?" + form.Encode())
+	require.NotContains(t, shown.body, `id="again"`)
+	form.Set("digest", shown.find(t, `name="digest" value="([0-9a-f]{64})"`))
+	require.Equal(t, http.StatusSeeOther, w.post("mail/act", form).status)
+	require.NoError(t, w.RunJobs(t.Context()))
+	starred := safety.Filter{Types: []postroom.ActionType{postroom.Star}, Sources: []postroom.Source{postroom.SourceHost},
+		States: completed, Limit: 200}
+	first := w.acted(starred)
+	require.Greater(t, len(first), 1)
+	for _, one := range first[:2] {
+		require.Equal(t, http.StatusSeeOther, w.post("actions/"+one.Action.ID+"/undo", nil).status)
+	}
+	require.NoError(t, w.RunJobs(t.Context()))
+	done := len(first)
+	for width, scheme := range map[int64]string{1280: "light", 390: "dark"} {
+		b.Size(width, 844)
+		b.Scheme(scheme)
+		b.Open(w.url + "mail/act?mailbox=" + sample.Owner + "&q=in%3Ainbox&kind=star")
+		require.Contains(t, browsertest.Eval[string](b, `document.querySelector("h1").textContent`), "Nothing to do")
+		browsertest.Eval[any](b, `document.querySelector("#again").click()`)
+		b.Until(`document.querySelector("h1").textContent.includes(": 2 messages?") && ` + ready)
+		if width == 1280 { // it looks at all of them
+			fits(b, "bulk-again")
+		}
+		require.False(t, browsertest.Eval[bool](b, `!!document.querySelector("#again")`))
+	}
+	browsertest.Eval[any](b, `document.querySelector("form.bar button").click()`)
+	b.Until(`document.querySelector(".done")?.textContent.includes("2 of 2")`)
+	require.NoError(t, w.RunJobs(t.Context()))
+	require.Len(t, w.acted(starred), done+2)
+	b.Quiet()
 }

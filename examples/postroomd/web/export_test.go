@@ -33,3 +33,27 @@ func Watched(page string, p access.Person) string {
 	watchedBy(u, p)
 	return u.RequestURI()
 }
+
+// HoldFrames keeps mails from being shown as HTML, until it is let go.
+func (h *Handler) HoldFrames() (letGo func()) { return hold(h.frames) }
+
+// HoldApplies keeps rules from being applied to old mail, and what they do from being counted, until it is let go.
+func (h *Handler) HoldApplies() (letGo func()) { return hold(h.applies) }
+
+// hold takes all places.
+func hold(places chan struct{}) (letGo func()) {
+	for range cap(places) {
+		places <- struct{}{}
+	}
+	return func() {
+		for range cap(places) {
+			<-places
+		}
+	}
+}
+
+// Applying reports whether rules are being applied to the mail of an account.
+func (h *Handler) Applying(accountID string) bool {
+	_, now := h.applying.Load(accountID)
+	return now
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules"
@@ -20,6 +21,7 @@ import (
 type filterForm struct {
 	Mailbox, Sender, Rule, Kind, Source, State, Window string
 	Batch                                              string // what was done at once
+	MinConfidence, MaxConfidence                       string
 
 	Mailboxes []mailstore.Account
 	Kinds     []postroom.ActionType
@@ -30,13 +32,14 @@ type filterForm struct {
 }
 
 // filterNames are the parameters of a filter.
-var filterNames = []string{"mailbox", "sender", "rule", "kind", "source", "state", "window", "batch"}
+var filterNames = []string{"mailbox", "sender", "rule", "kind", "source", "state", "window", "batch", "min_confidence",
+	"max_confidence"}
 
 // filter reads the filter of an address. What is not known is a [usage.Error].
 func (h *Handler) filter(ctx context.Context, query url.Values, now time.Time) (*filterForm, error) {
 	f := &filterForm{Mailbox: query.Get("mailbox"), Sender: query.Get("sender"), Rule: query.Get("rule"),
 		Kind: query.Get("kind"), Source: query.Get("source"), State: query.Get("state"), Window: query.Get("window"),
-		Batch: query.Get("batch"),
+		Batch: query.Get("batch"), MinConfidence: query.Get("min_confidence"), MaxConfidence: query.Get("max_confidence"),
 		Kinds: h.app.Ledger.Kinds().Types(), States: postroom.ActionStates(), query: url.Values{}}
 	for _, name := range filterNames {
 		if query.Get(name) != "" {
@@ -51,7 +54,7 @@ func (h *Handler) filter(ctx context.Context, query url.Values, now time.Time) (
 	if f.Batch != "" {
 		f.ledger.KeyPrefix = rules.BatchKey(f.Batch)
 	}
-	return f, errors.Join(f.readMailbox(), f.readKinds(), f.readWindow(now))
+	return f, errors.Join(f.readMailbox(), f.readKinds(), f.readWindow(now), f.readConfidence())
 }
 
 func (f *filterForm) readMailbox() error {
@@ -101,6 +104,12 @@ func (f *filterForm) readWindow(now time.Time) error {
 	}
 	f.ledger.Since = now.Add(-window)
 	return nil
+}
+
+func (f *filterForm) readConfidence() (err error) {
+	f.ledger.Confidence, err = app.ReadConfidence("The least confidence", f.MinConfidence, "the greatest confidence",
+		f.MaxConfidence)
+	return err
 }
 
 // Filtered reports whether the filter selects less than everything.

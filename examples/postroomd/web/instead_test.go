@@ -36,7 +36,10 @@ func TestAnotherThingIsDoneInstead(t *testing.T) {
 		require.Len(t, done, 1)
 		require.Equal(t, postroom.ActionCompleted, done[0].Action.State)
 		require.Contains(t, done[0].Decision.Decision.Rationale, access.LocalName+" chose it in place of")
-		require.Contains(t, w.get("actions/"+done[0].Action.ID).body, "a person")
+		chosen := w.get("actions/" + done[0].Action.ID).body
+		require.Contains(t, chosen, "a person")
+		require.Regexp(t, `Came of</dt><dd><a href="[^"]*actions/`+asked.Action.ID, chosen)
+		require.Regexp(t, `Led to</dt><dd><a href="[^"]*actions/`+done[0].Action.ID, w.get("actions/"+asked.Action.ID).body)
 	}
 	b.Quiet()
 }

@@ -3,6 +3,9 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/internal/gmailquery"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -96,4 +100,56 @@ func TestMailIsListedByPages(t *testing.T) {
 	require.Contains(t, w.get(replaceAmp(older)).body, "The newest")
 	require.Contains(t, w.get("mail?q=label:none").body, "There is no label none here")
 	require.Contains(t, w.get("mail?q=label:none").body, "Nothing matches")
+}
+
+// From what was done last, two clicks lead to the mail and why it is where it is.
+func TestWhatWasDoneLeadsToTheMail(t *testing.T) {
+	w := newWorld(t)
+	b := browsertest.Browse(t)
+	for width, scheme := range map[int64]string{1280: "light", 390: "dark"} {
+		b.Size(width, 844)
+		b.Scheme(scheme)
+		b.Open(w.url)
+		did := browsertest.Eval[string](b, `document.querySelector("#last a.did").textContent`)
+		browsertest.Eval[any](b, `document.querySelector("#last a.did").click()`)
+		b.Until(`document.querySelector("h1")?.textContent === ` + strconv.Quote(did) + ` && ` + ready)
+		browsertest.Eval[any](b, `document.querySelector("#mail").click()`)
+		b.Until(`document.querySelector("#history h2")?.textContent === "Why it is where it is"`)
+	}
+	b.Quiet()
+}
+
+// Each word of a search is completed: with what is often sought, each operator, and the labels and senders that there
+// are.
+func TestEachWordOfASearchIsCompleted(t *testing.T) {
+	w := newWorld(t)
+	page := w.get("mail").body
+	for _, o := range gmailquery.Operators() {
+		require.Contains(t, page, `<option value="`+o.Name+`:">`)
+	}
+	accounts, err := w.Mail.Accounts(t.Context())
+	require.NoError(t, err)
+	labels, err := w.Mail.Labels(t.Context(), accounts[0].ID)
+	require.NoError(t, err)
+	own := slices.IndexFunc(labels, func(l postroom.Label) bool { return strings.ContainsAny(l.Name, " /") })
+	require.GreaterOrEqual(t, own, 0)
+	label := "label:" + strings.NewReplacer(" ", "-", "/", "-").Replace(labels[own].Name)
+	require.Contains(t, page, `<option value="`+label+`">`)
+	require.NotContains(t, w.get("mail?q="+url.QueryEscape(label)).body, "There is no label")
+
+	b := browsertest.Browse(t)
+	b.Open(w.url + "mail")
+	b.Until(ready)
+	browsertest.Eval[any](b, `document.querySelector("#m-q").focus()`)
+	b.Press(strings.Split("is:unread fr", "")...)
+	words := browsertest.Eval[[]string](b, `[...document.querySelector("#m-q").list.options].map((o) => o.value)`)
+	require.Contains(t, words, "is:unread from:")
+	require.Contains(t, words, "is:unread "+label)
+	require.True(t, slices.ContainsFunc(words, func(s string) bool {
+		return strings.HasPrefix(s, "is:unread from:") && strings.Contains(s, "@")
+	}))
+	b.Press("o", "m", ":", " ", "x")
+	require.Contains(t, browsertest.Eval[[]string](b, `[...document.querySelector("#m-q").list.options].map((o) => o.value)`),
+		"is:unread from: has:attachment", "the next word")
+	b.Quiet()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,12 +13,16 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/mailarchive"
 	"github.com/postroom-go/postroom/examples/postroomd/tokens"
+	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -50,7 +55,93 @@ func TestAMailboxIsPausedResumedAndRemoved(t *testing.T) {
 	_, err = w.Mail.Account(t.Context(), account.ID)
 	require.ErrorIs(t, err, postroom.ErrNotFound)
 	require.NotEmpty(t, w.acted(safety.Filter{}), "what was done stays on record")
+	b.Open(w.url + "audit")
+	acts := browsertest.Eval[string](b, `document.querySelector("#acts").innerText`)
+	for _, did := range []string{"a mailbox was removed", "a mailbox was resumed", "a mailbox was paused", "on holiday",
+		sample.Owner, access.LocalName} {
+		require.Contains(t, acts, did)
+	}
 	b.Quiet()
+}
+
+// A person has work of a mailbox done now, and who asked is on record; a schedule of another is not fired by it.
+func TestWorkIsDoneNow(t *testing.T) {
+	w := newWorld(t)
+	account, err := w.Mail.AccountByEmail(t.Context(), sample.Owner)
+	require.NoError(t, err)
+	other := w.withNeighbour()
+	for _, id := range []string{account.ID, other} {
+		require.NoError(t, w.Queue.SetSchedule(t.Context(), queue.Schedule{Name: string(gmail.JobLabelsSync) + ":" + id,
+			Cron: "@daily", Job: gmail.NewLabelsSyncJob(id)}))
+	}
+	jobs := func(kind string) []queue.Job {
+		list, err := w.Queue.Jobs(t.Context(), queue.Filter{Types: []string{kind}, States: []queue.State{queue.StateQueued}})
+		require.NoError(t, err)
+		return list
+	}
+	b := browsertest.Browse(t)
+	click := func(button, done string) {
+		b.Open(w.url + "mailboxes")
+		browsertest.Eval[any](b, `document.querySelector("details.now").open = true`)
+		require.Empty(t, browsertest.Eval[[]string](b, browsertest.Crooked), button)
+		browsertest.Eval[any](b, `document.querySelector('`+button+`').click()`)
+		b.Until(`document.querySelector(".done")?.textContent.includes("` + done + `")`)
+	}
+	b.Size(390, 844)
+	b.Scheme("dark")
+	click("[value=reconcile]", "being done now")
+	click("[value=reconcile]", "nothing was added")
+	b.Size(1280, 844)
+	b.Scheme("light")
+	click("[value=sync]", "being done now")
+	b.Open(w.url + "mailboxes")
+	browsertest.Eval[any](b, `document.querySelector("details.now").open = true`)
+	b.Accessible("do it now")
+	b.Picture("mailboxes-now")
+	click("[name=schedule]", "being done now")
+	for _, kind := range []string{string(gmail.JobReconcile), string(gmail.JobHistorySync)} {
+		require.Len(t, jobs(kind), 1)
+		require.Equal(t, []string{"asked for by " + access.LocalName}, jobs(kind)[0].Tags)
+	}
+	require.Len(t, jobs(string(gmail.JobLabelsSync)), 1)
+	b.Open(w.url + "labels?mailbox=" + sample.Owner)
+	browsertest.Eval[any](b, `document.querySelector("main [value=labels]").click()`)
+	b.Until(`document.querySelector(".done")?.textContent.includes("being done now")`)
+	require.Equal(t, []string{"asked for by " + access.LocalName}, jobs(string(gmail.JobLabelsSync))[0].Tags, "the newest")
+	path := "mailboxes/" + account.ID + "/now"
+	foreign := url.Values{"schedule": {string(gmail.JobLabelsSync) + ":" + other}}
+	require.Equal(t, http.StatusNotFound, w.post(path, foreign).status)
+	require.Equal(t, http.StatusConflict, w.post(path, url.Values{"do": {"x"}}).status)
+	seer := w.as(access.Person{Name: "bob@example.org", Role: access.Approve})
+	require.Equal(t, http.StatusForbidden, seer.post(path, url.Values{"do": {"sync"}}).status)
+	b.Quiet()
+}
+
+// A page says how much mail a mailbox has, or nothing about it.
+func TestThePageSaysHowMuchMailThereIs(t *testing.T) {
+	w := newWorld(t)
+	account, err := w.Mail.AccountByEmail(t.Context(), sample.Owner)
+	require.NoError(t, err)
+	stored, err := w.CountMail(t.Context(), account.ID)
+	require.NoError(t, err)
+	require.Positive(t, stored)
+	require.Contains(t, w.get("mailboxes").body, "<dt>Messages stored</dt><dd>"+strconv.Itoa(stored)+"</dd>")
+	require.NotContains(t, w.get("").body, ">0 messages<")
+}
+
+// Of a large mailbox, pages say that there is more than they count.
+func TestPagesCountOnlySoMuchMail(t *testing.T) {
+	w := newWorld(t)
+	account, err := w.Mail.AccountByEmail(t.Context(), sample.Owner)
+	require.NoError(t, err)
+	w.multiply(view.MostMail + 100)
+	w.exec("UPDATE accounts SET decide_since = $1", dbtime.Of(time.Now().AddDate(0, 0, 1)))
+	require.Contains(t, w.get("mailboxes").body, "<dt>Messages stored</dt><dd>more than 10\u202f000</dd>")
+	require.Contains(t, w.get("mailboxes").body, "more than 10000 messages are stored from before")
+	require.Contains(t, w.get("").body, "more than 10000 messages are stored from before")
+	for _, path := range []string{"remove", "signout"} {
+		require.Contains(t, w.get("mailboxes/"+account.ID+"/"+path).body, "more than 10\u202f000", path)
+	}
 }
 
 // Where nothing is decided about the mail of a mailbox, the first page and that of the mailboxes say why.
@@ -65,6 +156,30 @@ func TestAMailboxThatCannotBeSetUpIsSaid(t *testing.T) {
 	for _, page := range []string{"", "mailboxes"} {
 		require.Contains(t, w.get(page).body, "its rules cannot be read: &lt;b&gt;x.yaml", page)
 	}
+}
+
+// The page of the mailboxes says how the copies of the mail are, and what is wrong with them.
+func TestTheArchiveIsSaid(t *testing.T) {
+	w := newWorld(t)
+	require.NotContains(t, w.get("mailboxes").body, "<dt>Archive</dt>")
+	var err error
+	w.Archive, err = mailarchive.Open(mailarchive.Config{DB: w.DB, Mail: w.Mail, Clients: w.Clients, Ledger: w.Ledger,
+		Archive: config.Archive{URL: "file://" + t.TempDir()}})
+	require.NoError(t, err)
+	require.Contains(t, w.get("mailboxes").body, "nothing yet")
+	account, err := w.Mail.AccountByEmail(t.Context(), sample.Owner)
+	require.NoError(t, err)
+	require.NoError(t, w.DB.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := dbquery.Exec(ctx, tx, `
+INSERT INTO archives (account_id, email, head_number, head_sha256, history_id, records_cursor, listing_history,
+  listing_token, failure, chain_fault)
+VALUES ($1, $2, 1, '', 1, '', 0, '', 'the disk is full', '')`, account.ID, account.Email)
+		return err
+	}))
+	page := w.get("mailboxes").body
+	require.Contains(t, page, "0 messages, the first copy goes on, not verified yet, not encrypted")
+	require.Contains(t, page, "The archive is not right: the disk is full")
+	require.Contains(t, w.get("").body, "The archive of "+sample.Owner+" is not right.")
 }
 
 // What a model is told about a label is said on the page.
@@ -94,7 +209,9 @@ func TestALabelIsDescribed(t *testing.T) {
 // Settings are shown with where they come from, and no secret is.
 func TestSettingsShowNoSecret(t *testing.T) {
 	w := newWorld(t)
-	require.Contains(t, w.get("settings").body, "This is a demo")
+	demo := w.get("settings").body
+	require.Contains(t, demo, `<dd class="note">the demo</dd>`)
+	require.NotContains(t, demo, string(w.Env.Config.Gmail.Token))
 	loaded, err := config.Load(config.Sources{Environ: []string{"POSTROOMD_API_TOKEN=" + strings.Repeat("hunter2", 6),
 		"POSTROOMD_APP_WORKERS=7"}})
 	require.NoError(t, err)

@@ -1,12 +1,15 @@
 package web_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,12 +22,50 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/web"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/safety/stop"
 )
 
 func TestMain(m *testing.M) {
 	// This one begins with the program.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(browsertest.Main(m), goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		goleak.Cleanup(func(code int) { os.Exit(sorted.remove(code)) }))
+}
+
+// sorted is the folder of a demo that has been sorted by its own rules, of which most tests begin with a copy.
+var sorted sortedFolder
+
+type sortedFolder struct {
+	mu     sync.Mutex
+	folder string // empty before the first test
+}
+
+// copyTo copies it, and sorts the sample mailbox before the first copy.
+func (s *sortedFolder) copyTo(t *testing.T, folder string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.folder == "" {
+		made, err := os.MkdirTemp("", "postroom-web-") //nolint:usetesting // other tests need it too
+		require.NoError(t, err)
+		a := sortedApp(t, made, "", func(*config.Config) {})
+		require.NoError(t, a.Close())
+		s.folder = made
+	}
+	dbtest.CopyFolder(t, s.folder, folder)
+}
+
+// remove returns the code the program ends with.
+func (s *sortedFolder) remove(code int) int {
+	if s.folder == "" {
+		return code
+	}
+	if err := os.RemoveAll(s.folder); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
 }
 
 // A world is a demo with the sample mailbox, sorted, and its pages.
@@ -35,10 +76,15 @@ type world struct {
 	client *http.Client
 }
 
-// newWorld sorts the sample mailbox by the rules of the demo.
+// newWorld has the sample mailbox sorted by the rules of the demo.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return newWorldBy(t, "")
+	folder := t.TempDir()
+	sorted.copyTo(t, folder)
+	a, err := app.New(t.Context(), app.Config{Environment: environment.Demo(environment.Folder(folder))})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	return serveWorld(t, a)
 }
 
 // newWorldBy sorts the sample mailbox by the rules of a file; empty means those of the demo. These actions always ask.
@@ -52,12 +98,19 @@ func newWorldBy(t *testing.T, rulesFile string, asks ...string) *world {
 // newWorldWith does that with a configuration of its own.
 func newWorldWith(t *testing.T, rulesFile string, configure func(*config.Config)) *world {
 	t.Helper()
-	folder := environment.Folder(t.TempDir())
+	a := sortedApp(t, t.TempDir(), rulesFile, configure)
+	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	return serveWorld(t, a)
+}
+
+// sortedApp sorts the sample mailbox in a folder. The caller closes the App.
+func sortedApp(t *testing.T, dir, rulesFile string, configure func(*config.Config)) *app.App {
+	t.Helper()
+	folder := environment.Folder(dir)
 	env := environment.Demo(folder)
 	configure(&env.Config)
 	a, err := app.New(t.Context(), app.Config{Environment: env})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	origin, err := mailsource.Flags{}.Choose(folder)
 	require.NoError(t, err)
 	source, err := origin.Open()
@@ -67,7 +120,7 @@ func newWorldWith(t *testing.T, rulesFile string, configure func(*config.Config)
 	rules, err := environment.ReadRulesFile(rulesFile)
 	require.NoError(t, err)
 	require.NoError(t, app.NewOneRun(a, rules, printer.NewProgress(io.Discard)).Run(t.Context()))
-	return serveWorld(t, a)
+	return a
 }
 
 // serveWorld serves the pages of an App, as to who has signed in on its machine.

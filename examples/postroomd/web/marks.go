@@ -2,9 +2,9 @@ package web
 
 import (
 	"context"
-	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/fixing"
 	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
 	"github.com/postroom-go/postroom/examples/postroomd/web/ruleform"
 	"github.com/postroom-go/postroom/gmail/mailstore"
@@ -47,26 +47,10 @@ func (h *Handler) withTests(
 		if err != nil {
 			return nil, err
 		}
-		seen, err := h.app.Mail.SenderSeen(ctx, m)
-		if err != nil {
+		if marks[i], err = fixing.MarkOf(ctx, h.app, m); err != nil {
 			return nil, err
 		}
-		if m.LabelIDs, err = h.labelNames(ctx, account.ID, m.LabelIDs); err != nil {
-			return nil, err
-		}
-		marks[i] = ruledraft.Mark{Message: m, SenderSeen: seen, Right: mark.Right}
+		marks[i].Right = mark.Right
 	}
 	return ruledraft.AddTests(file, f.Name, marks, h.app.Env.ActionKinds(), h.app.RuleEditor.Options(path)...)
-}
-
-// labelNames are labels as files have them.
-func (h *Handler) labelNames(ctx context.Context, accountID string, ids []string) (names []string, err error) {
-	labels, err := h.app.Mail.Labels(ctx, accountID)
-	for _, id := range ids {
-		if i := slices.IndexFunc(labels, func(l postroom.Label) bool { return l.ID == id }); i >= 0 {
-			id = labels[i].Name
-		}
-		names = append(names, id)
-	}
-	return names, err
 }

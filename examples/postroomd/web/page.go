@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,9 +19,15 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/postroomd/view/drafts"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
+	"github.com/postroom-go/postroom/gmail/auth"
+	"github.com/postroom-go/postroom/gmail/drafting"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/internal/webui"
+	"github.com/postroom-go/postroom/llm/guidance"
+	"github.com/postroom-go/postroom/mime/safehtml"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety/stop"
 )
 
@@ -35,15 +42,29 @@ var (
 		"line":    func(s string) string { return webui.Printable(s, webui.MaxLine) },
 		"text":    func(s string) string { return webui.Printable(s, webui.MaxText) },
 		"body":    func(s string) string { return webui.Printable(s, maxBody) },
+		"brief":   func(s string) string { return webui.Printable(s, maxBrief) },
+		"spans":   drafts.Spans,
+		"answer":  texts.DraftWords,
+		"happens": texts.DraftEventWords,
 		"sent":    func(s string) string { return webui.Printable(s, texts.MaxSent) },
 		"fault":   func(s string) bool { return s == "failed" },
 		"size":    size,
 		"words":   texts.KindWords,
+		"does":    texts.Does,
+		"plain":   func(k rules.Kind) string { return strings.ReplaceAll(string(k), "_", " ") },
+		"work":    workWords,
 		"outcome": texts.OutcomeWords,
 		"headers": headers,
+		"sandbox": func() string { return safehtml.Sandbox },
+		"has":     slices.Contains[[]postroom.ActionType],
+		"scopes":  func() map[string]string { return scopeWords },
 		"join":    func(list []string) string { return strings.Join(list, ", ") },
 	}).ParseFS(templateFiles, "templates/*.html"))
 )
+
+// scopeWords say of what mail an instruction may be.
+var scopeWords = map[string]string{string(guidance.ScopeAll): "all mail", string(guidance.ScopeMailbox): "one mailbox",
+	string(guidance.ScopeDomain): "the mail of a domain", string(guidance.ScopeSender): "the mail of a sender"}
 
 // headers are fields of a header as text, cut where they are long.
 func headers(fields []postroom.Header) string {
@@ -68,11 +89,15 @@ func size(n any) string {
 // maxBody bounds the shown text of a mail, in bytes, so that a page stays small.
 const maxBody = 12 << 10
 
+// maxBrief bounds the shown text of a mail, or of a version, that is one of many on a page.
+const maxBrief = 1500
+
 // A view is one page: a template and its data.
 type view struct {
 	name  string
 	title string
 	live  bool // it changes by itself
+	frame bool // it has one, of this host
 	data  any
 }
 
@@ -87,13 +112,28 @@ type frame struct {
 	Zone    *time.Location
 	Now     time.Time
 	Stopped *stop.Stop
-	Waiting int // requests for approval
+	Waiting int  // requests for approval
+	Drafts  bool // drafts of answers are written
+	Lists   bool // mailing lists are left
+	Agents  bool // there are agents
+	Meaning bool // it is found out what mail means
 	Person  access.Person
-	SignsIn bool   // people sign in here, and not at a proxy
-	Done    string // what was just done; empty on most pages
-	Data    any
-	Content template.HTML
+	SignsIn bool // people sign in here, and not at a proxy
+	// SignsInMailboxes reports whether the person may sign in to mailboxes from the page, on this machine.
+	SignsInMailboxes bool
+	Done             string // what was just done; empty on most pages
+	Data             any
+	Content          template.HTML
 }
+
+// A part is the data of a template that is about a part of a page.
+type part struct {
+	Root, Self string
+	Of         any
+}
+
+// With makes the data of such a template.
+func (f *frame) With(of any) part { return part{f.Root, f.Self, of} }
 
 // Answers reports whether the person may answer requests, and take back.
 func (f *frame) Answers() bool { return f.Person.May(access.Approve) }
@@ -106,8 +146,11 @@ func (f *frame) Stops() bool { return f.Person.May(access.Approve, access.Everyt
 
 // Mends reports whether the person may mend a trouble by one click.
 func (f *frame) Mends(do string) bool {
-	if do == "resume" {
+	switch do {
+	case "resume", "resume-agent":
 		return f.Stops()
+	case "sign-in":
+		return f.SignsInMailboxes
 	}
 	return f.Owns()
 }
@@ -140,7 +183,10 @@ func (h *Handler) frame(ctx context.Context, u *url.URL, v *view) (*frame, error
 	self := url.URL{Path: u.Path, RawQuery: query.Encode()}
 	f := &frame{Root: webui.Root(u.Path), Self: self.RequestURI(), Watched: watched.RequestURI(), Name: v.name,
 		Title: v.title, Live: v.live, Zone: zone(u.Query().Get(zoneParam)), Now: time.Now(), Done: done, Data: v.data,
-		Person: access.From(ctx), SignsIn: h.app.Env.Config.Web.OIDCIssuer != ""}
+		Person: access.From(ctx), Drafts: h.app.Drafting != nil,
+		Lists: h.app.Lists != nil, Agents: h.hasAgents(), Meaning: h.app.Enrichment != nil,
+		SignsIn: h.app.Env.Config.Web.OIDCIssuer != ""}
+	f.SignsInMailboxes = h.signsIn(f.Person)
 	var err error
 	if f.Stopped, err = h.app.Ledger.Switch().Stopped(ctx); err == nil {
 		f.Waiting, err = h.countWaiting(ctx, f.Person)
@@ -164,20 +210,54 @@ func (h *Handler) countWaiting(ctx context.Context, p access.Person) (int, error
 var said = map[string]string{
 	"stop": "Everything is stopped.", "resume": "What was stopped goes on.",
 	"resume-mailbox": "The mailbox is worked on again.", "pause-mailbox": "The mailbox is paused.",
+	"sign-out":      "Signed out: what was granted is taken back at Google, and forgotten here.",
+	"sign-out-here": "Signed out here. Google has not taken the grant back: do that at " + auth.ConnectionsURL + ".",
+	"away":          "Mail is answered while you are away.", "back": "Mail is not answered any more.",
 	"remove-mailbox": "The mailbox is removed; what was done stays on record.", "describe-label": "The label is saved.",
 	"enable-instruction": "The models follow it again.", "disable-instruction": "The models do not see it any more.",
-	"enable-rule":  "The rule is enabled.",
-	"disable-rule": "The rule is disabled: it decides nothing.", "move-rule": "The order is changed.",
-	"save-rules": "The rules are saved, as a new version.", "restore-rules": "The rules are as they were then.",
+	"add-instruction":    "The instruction is saved: models are told, from the next message on.",
+	"change-instruction": "The instruction is changed.",
+	"remove-instruction": "The instruction is removed, with what it forbade.",
+	"enable-rule":        "The rule is enabled.",
+	"disable-rule":       "The rule is disabled: it decides nothing.", "move-rule": "The order is changed.",
+	"fix":        "The rules are saved, as a new version. This mail stays as it is: Take back, if it is here, undoes what was done.",
+	"save-rules": "The rules are saved, as a new version, for mail that comes. Apply to old mail does them to what is here.", "restore-rules": "The rules are as they were then.",
 	"accept-rules": "The rules are as proposed, as a new version.",
 	"drop-talk":    "The session is deleted, with what it proposed.",
-	"approve":      "Approved: it is carried out.", "reject": "Rejected: it is never carried out.",
+	"approve":      "Approved: it is carried out. Actions has it then.", "reject": "Rejected: it is never carried out.",
 	"undo": "It is being taken back.", "undo-all": "Being taken back: %s.", "renew": "It is asked again.",
 	"act":       "Being done: %s of %s. This is all of it, and one click takes it back.",
 	"ask-again": "Rejected, and the model is asked once more.", "decide-again": "The model is asked again.",
-	"close-task": "The task is done.",
-	"edit":       "Edited: look at it once more. It waits for your answer.",
-	"instead":    "Rejected, and done the other way.", "approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",
+	"apply":        "Being done: %s, as one batch. This is all of it, and one click takes it back.",
+	"ask-all":      "The model is asked again about %s; it was being asked about %s already.",
+	"do-now":       "It is being done now.",
+	"done-already": "It was being done, or waits to be, already: nothing was added.",
+	"close-task":   "The task is done.",
+	"look":         "It is being looked at: reload the page in a moment.",
+	"add-reminder": "You are reminded then.", "snooze-reminder": "It comes then.", "cancel-reminder": "It comes no more.",
+	"edit-voice": "Saved. It stays until you change it.", "rebuild-voice": "It is being learned from your sent mail.",
+	"run-agent": "The agent begins. Its run is here once it has.", "resume-agent": "The agent works again.",
+	"schedule-agent": "It tells you then.", "unschedule-agent": "It tells you no more.",
+	"cancel-run": "The run is canceled.", "replay-run": "It was repeated: this is the new run, and nothing was carried out.",
+	"ask-draft": "A draft is being written: reload the page in a moment.", "send-draft": "The draft is sent.", "rework-draft": "The draft is being written again: reload the page in a moment.",
+	"discard-draft-deleted": drafts.FateText(drafting.FateDeleted),
+	"discard-draft-kept":    drafts.FateText(drafting.FateKept), "discard-draft-none": drafts.FateText(drafting.FateNone),
+	"leave-lists":    "Being left: %s of %s. Reload the page in a moment to see what came of it.",
+	"block-list":     "A rule archives it from now on.",
+	"accept-learned": "The rule is in use from now on.", "remove-learned": "The rule is removed.",
+	"dismiss-learned": "Dismissed: it comes again once twice as much speaks for it.",
+	"right-again":     "It is not asked about any more.",
+	"answer-meaning":  "Your answer is noted. What comes of it is here in a moment.",
+	"learn-now":       "Learned from what you have corrected.", "count-bulk": "Answered.",
+	"edit":    "Edited: look at it once more. It waits for your answer.",
+	"instead": "Rejected, and done the other way.", "approve-all": "Approved: %s of %s.", "reject-all": "Rejected: %s of %s.",
+}
+
+// cameFromElsewhere reports whether a browser says that no page of this host has led to the address: a link in a mail,
+// or on a page of another host, does not say what was done here. Other programs say nothing.
+func cameFromElsewhere(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "same-origin"
 }
 
 // doneText is the message for an address; empty if nothing was done. What it counts is in the parameters "n".
@@ -209,6 +289,9 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, u *url.URL, statu
 		h.broken(w, r, err)
 		return
 	}
+	if cameFromElsewhere(r) {
+		f.Done = ""
+	}
 	content, err := f.content()
 	if err != nil {
 		h.broken(w, r, err)
@@ -219,6 +302,10 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, u *url.URL, statu
 	if err := templates.ExecuteTemplate(&b, "layout.html", f); err != nil {
 		h.broken(w, r, err)
 		return
+	}
+	if v.frame {
+		const policy = "Content-Security-Policy"
+		w.Header().Set(policy, w.Header().Get(policy)+"; frame-src 'self'")
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)

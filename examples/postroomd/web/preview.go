@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
@@ -158,7 +159,11 @@ func (h *Handler) formedRule(ctx context.Context, account mailstore.Account, f r
 // faultsOf are the faults of the condition of a form; the error's own text if it has none.
 func faultsOf(f ruleform.Form, err error) (list []string) {
 	for _, fault := range f.Condition.Faults() {
-		list = append(list, fault.Text())
+		if text := fault.Text(); errors.Is(fault, rules.ErrMissingField) {
+			list = append(list, strings.ReplaceAll(fault.Detail, "_", " ")+".")
+		} else {
+			list = append(list, text)
+		}
 	}
 	if len(list) == 0 {
 		list = []string{err.Error()}

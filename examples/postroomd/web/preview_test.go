@@ -67,16 +67,17 @@ func (w *world) sender(accountID string) string {
 // A hit names the rules that have it by now.
 func TestAPreviewNamesTheOtherRules(t *testing.T) {
 	w := newWorld(t)
-	page := w.get(previewOf(rules.SubjectContains, "e"))
+	all := "&count=on" // however slow the machine is
+	page := w.get(previewOf(rules.SubjectContains, "e") + all)
 	require.Equal(t, http.StatusOK, page.status)
 	require.Regexp(t, `rule that decides about it now: <strong>Travel</strong>`, page.body)
-	require.Regexp(t, `<strong>\d+</strong> of \d+ messages of the last 90 days match`, page.body)
+	require.Regexp(t, `<strong>\d+</strong> of \d+ messages? of the newest mail, that of 90 days, match`, page.body)
 	require.Contains(t, page.body, `value="e"`, "the form keeps what was typed")
 
 	known := w.get(previewOf(rules.SubjectContains, "e") + "&known=1&name=Travel").body
 	require.NotContains(t, known, `now: <strong>Travel</strong>`, "a rule is none of the others")
 	for value, said := range map[string]string{"": "Nothing can be looked for", "no such": "<strong>0</strong> of"} {
-		require.Contains(t, w.get(previewOf(rules.SubjectContains, value)).body, said)
+		require.Contains(t, w.get(previewOf(rules.SubjectContains, value)+all).body, said)
 	}
 	require.Equal(t, http.StatusConflict, w.get("rules/preview?tree=%7B").status)
 	part := w.get(previewOf(rules.SubjectContains, "e") + "&part=1").body
@@ -117,9 +118,9 @@ func TestARuleIsPreviewedAsOneTypes(t *testing.T) {
 		browsertest.Eval[any](b, `document.querySelector("[name='value 0.0']").focus()`)
 		b.Press("e")
 		b.Until(`document.querySelectorAll("#preview .hits li").length === 20`)
-		require.Empty(t, browsertest.Eval[[]string](b, browsertest.Crooked), "at %d", width)
-		b.Accessible("preview, " + scheme)
-		b.Picture("rule-preview-" + scheme)
+		if width == 1280 { // it looks at all of them
+			fits(b, "rule-preview")
+		}
 		b.Press(" ", "n", "o", " ", "s", "u", "c", "h")
 		b.Until(`document.querySelector("#preview strong").textContent === "0"`)
 		require.Equal(t, "value 0.0", browsertest.Eval[string](b, "document.activeElement.name"), "one goes on typing")

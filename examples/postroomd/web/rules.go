@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/learning"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
@@ -26,8 +27,9 @@ type rulesPage struct {
 	Rules     []texts.ListedRule
 	Mailbox   string
 	Mailboxes []mailstore.Account
-	Fixed     string // why they are not changed one by one; empty if they are
-	HowTo     string // how to add a mailbox, while there is none
+	Fixed     string            // why they are not changed one by one; empty if they are
+	HowTo     string            // how to add a mailbox, while there is none
+	Learned   *learning.Listing // nil where nothing is learned
 }
 
 func (h *Handler) rules(ctx context.Context, u *url.URL) (*view, error) {
@@ -47,6 +49,9 @@ func (h *Handler) rules(ctx context.Context, u *url.URL) (*view, error) {
 	}
 	page.Mailbox = account.Email
 	if page.Fixed, err = h.app.RuleEditor.Fixed(ctx, account.ID); err != nil {
+		return nil, err
+	}
+	if page.Learned, err = h.learned(ctx, account); err != nil {
 		return nil, err
 	}
 	page.Rules, err = texts.NewRules(ctx, h.app, account.ID, page.Mailboxes, time.Now())
@@ -161,6 +166,8 @@ type editorPage struct {
 	Rules   int
 	Tests   int      // that the text has
 	Failed  []string // those of them that fail, and why
+
+	Imported *imported // what the text has of other filters; nil if it comes from elsewhere
 
 	Lines []differenceLine // what it changes
 	Tried *backtest.Report // what it would have done; nil if nothing changes, or it took too long

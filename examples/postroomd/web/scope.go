@@ -77,6 +77,14 @@ func (h *Handler) ofAction(r *http.Request) ([]string, error) {
 	return h.email(r.Context(), action.AccountID)
 }
 
+func (h *Handler) ofReminder(r *http.Request) ([]string, error) {
+	reminder, err := h.app.Reminders.Reminder(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return h.email(r.Context(), reminder.UserID)
+}
+
 // ofAnswers is about the mailboxes of all requests that the form names, and that of its filter, if it has one.
 func (h *Handler) ofAnswers(r *http.Request) (mailboxes []string, err error) {
 	if r.PostFormValue("digest") != "" {
@@ -147,6 +155,20 @@ func (h *Handler) ofRulesText(r *http.Request) ([]string, error) {
 	}
 	readers, err := h.ruleReaders(r.Context(), account.ID)
 	return append(readers, named...), err
+}
+
+// ofRulesPath is about all mailboxes that read the rules of the one of the path.
+func (h *Handler) ofRulesPath(r *http.Request) ([]string, error) {
+	named := r.PathValue("mailbox")
+	account, err := h.app.Mail.AccountByEmail(r.Context(), named)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return []string{named}, nil // who may not see it does not learn that
+	}
+	if err != nil {
+		return nil, err
+	}
+	readers, err := h.ruleReaders(r.Context(), account.ID)
+	return append(readers, named), err
 }
 
 func (h *Handler) ruleReaders(ctx context.Context, accountID string) ([]string, error) {

@@ -17,10 +17,10 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
-	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/examples/postroomd/web"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/internal/costtest"
-	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -44,37 +44,100 @@ func TestPagesOfALargeMailbox(t *testing.T) {
 	if messages <= 50_000 {
 		limit = 300 * time.Millisecond
 	}
-	for name, database := range map[string]func(t *testing.T) string{
-		"sqlite":   func(*testing.T) string { return "" },
-		"postgres": func(t *testing.T) string { return dbtest.PostgresDSN(t) },
-	} {
+	for name, postgres := range map[string]bool{"sqlite": false, "postgres": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorldWith(t, "", func(c *config.Config) { c.Paths.Database = config.Database(database(t)) })
-			w.multiply(messages)
+			w := newLargeWorld(t, postgres)
+			paths := w.routePaths()
+			newsletters := min(fillLetters, messages/2)
+			w.multiply(messages - newsletters)
+			w.addLists(newsletters)
+			w.analyze("messages", "threads", "decisions", "actions")
+			w.fill()
+			for _, f := range fillings {
+				w.analyze(f.table)
+			}
 			w.timePreviews()
-			w.timePages(limit)
+			w.timePages(limit, paths)
 		})
 	}
 }
 
+// queries are what the addresses of routes ask for, or the most that they ask for.
+var queries = map[string]string{
+	"GET /mail/act":            url.Values{"q": {"in:inbox"}, "kind": {"archive"}}.Encode(),
+	"GET /mail/ask":            url.Values{"q": {"in:inbox"}}.Encode(),
+	"GET /subscriptions/leave": "sender=list1@lists.example&sender=list2@lists.example",
+	"GET /undo":                "kind=move&window=24h",
+}
+
+// noPages are routes that are not timed: they are made for as long as what they show is.
+var noPages = map[string]string{
+	"GET /events":                   "a stream",
+	"GET /audit/export":             "a file",
+	"GET /waiting/{id}/message.eml": "a file, for a message that is sent",
+	"GET /static/":                  "files",
+	"GET /mail/{mailbox}/{id}/fix":  "it tries the changed rules on mail for three seconds at most",
+}
+
+// routePaths are the addresses of all pages, about something that is there.
+func (w *world) routePaths() (paths []string) {
+	w.Helper()
+	pages, err := web.New(w.App)
+	require.NoError(w, err)
+	defer pages.Close()
+	things := w.things()
+	for _, of := range pages.Routes() {
+		path, isPage := strings.CutPrefix(of.Pattern, "GET ")
+		if !isPage || noPages[of.Pattern] != "" {
+			continue
+		}
+		path = strings.TrimPrefix(things.Replace(path), "/")
+		if strings.HasSuffix(path, "/html") {
+			path = w.htmlPath()
+		}
+		if query := queries[of.Pattern]; query != "" {
+			path += "?" + query
+		}
+		paths = append(paths, path)
+	}
+	require.NotEmpty(w, paths)
+	return paths
+}
+
+// htmlPath is the address of the HTML of a message.
+func (w *world) htmlPath() string {
+	w.Helper()
+	var id string
+	require.NoError(w, dbquery.Get(w.Context(), w.DB.Reader(), &id,
+		"SELECT provider_message_id FROM messages WHERE body_html <> '' ORDER BY id LIMIT 1"))
+	return "mail/" + sample.Owner + "/" + id + "/html"
+}
+
 // timePages asks for each page, and checks that it answers within the limit.
-func (w *world) timePages(limit time.Duration) {
+func (w *world) timePages(limit time.Duration, paths []string) {
 	moved := w.acted(safety.Filter{Types: []postroom.ActionType{postroom.Move}})[0].Action
 	search := func(q string) string { return "mail?" + url.Values{"q": {q}}.Encode() }
-	for _, path := range []string{
-		"", "?window=30d", "waiting", "mail", search("is:unread"), search("in:inbox older_than:2y"), search("invoice"),
-		w.pathOf(moved), w.pathOf(moved) + "/rules", "actions", "actions?rule=Newsletters&state=completed",
-		"actions?kind=move", "actions?sender=nobody@example.org", "actions/" + moved.ID, "undo?kind=move&window=24h",
-		"rules", "rules/" + w.rules()[0].ID, "rules/edit",
-		"rules/form", "rules/form?rule=Newsletters", "rules/preview",
+	for _, path := range append(paths, "?window=30d", search("is:unread"), search("in:inbox older_than:2y"),
+		search("invoice"), w.pathOf(moved), w.pathOf(moved)+"/rules", "actions?rule=Newsletters&state=completed",
+		"actions?kind=move", "actions?sender=nobody@example.org", "actions?max_confidence=0.5", "actions/"+moved.ID,
+		"rules/form?rule=Newsletters", "mailboxes/"+moved.AccountID+"/away?until=2031-03-05&text=Away",
+		"drafts?state=sent", "drafts?state=ready&mailbox="+sample.Owner, "agents?profile=support&mailbox="+sample.Owner,
+		"meaning?show=events", "meaning?show=todo", "models?model=openai::small",
 		previewOf(rules.SenderEmail, "newsletter@example.com"), previewOf(rules.SubjectContains, "invoice"),
-		previewOf(rules.SubjectContains, "no such subject"), previewOf(rules.BodyContains, "no such text"),
-	} {
-		p50, p95 := w.timePage(path)
-		for again := 0; p95 > limit && again < 2; again++ { // what else the machine does counts for nothing
-			p50, p95 = w.timePage(path)
+		previewOf(rules.SubjectContains, "no such subject"), previewOf(rules.BodyContains, "no such text")) {
+		limit := limit
+		if strings.HasPrefix(path, "mail/act?") || strings.HasPrefix(path, "mail/ask?") {
+			limit *= 5 // it reads 500 messages whole, of however many
 		}
-		w.Logf("%-50s p50 %8.1f ms  p95 %8.1f ms", "/"+path, p50.Seconds()*1000, p95.Seconds()*1000)
+		least, p50, p95, size := w.timePage(path)
+		for again := 0; p95 > limit && again < 2; again++ { // what else the machine does counts for nothing
+			least, p50, p95, _ = w.timePage(path)
+		}
+		w.Logf("%-50s least %8.1f ms  p50 %8.1f ms  p95 %8.1f ms  %5.1f kB", "/"+path, least.Seconds()*1000,
+			p50.Seconds()*1000, p95.Seconds()*1000, float64(size)/1024)
+		if size >= maxPage {
+			w.Errorf("/%s has %d bytes, not less than %d", path, size, maxPage)
+		}
 		if p95 > limit {
 			w.Errorf("/%s takes %s, more than %s", path, p95, limit)
 		}
@@ -105,18 +168,24 @@ func (w *world) timePreviews() {
 	}
 }
 
+// maxPage bounds a page, in bytes.
+const maxPage = 60 << 10
+
 // timePage asks for a page twenty times.
-func (w *world) timePage(path string) (p50, p95 time.Duration) {
+func (w *world) timePage(path string) (least, p50, p95 time.Duration, size int) {
 	times := make([]time.Duration, 20)
 	for i := range times {
 		begun := time.Now()
 		page := w.get(path)
 		times[i] = time.Since(begun)
-		require.Equal(w, http.StatusOK, page.status, "%s: %s", path, page.body)
-		require.Less(w, len(page.body), 60<<10, path)
+		if page.status != http.StatusOK {
+			w.Errorf("/%s answers %d: %s", path, page.status, page.body)
+			return least, p50, p95, size
+		}
+		size = len(page.body)
 	}
 	slices.Sort(times)
-	return times[len(times)/2], times[len(times)-2]
+	return times[0], times[len(times)/2], times[len(times)-2], size
 }
 
 // multiply copies each message of the sample, with what was decided about it and done, to earlier hours, until there
@@ -139,7 +208,7 @@ func (w *world) multiply(messages int) {
 				"parameters_json, confidence, needs_approval, rationale, rule_id, rule_name, rule_version, safe_mode, model, " +
 				"explanations_json, telemetry_json, sender, subject, @created_at", "", copies / 5},
 			{"actions", "#id, account_id, #message_id, #decision_id, type, parameters_json, content_sha256, state, error, " +
-				"approval_id, job_id, sequence, undo_hint_json, report_json, @created_at, @updated_at, @executed_at, rev",
+				"approval_id, job_id, sequence, undo_hint_json, report_json, @created_at, @updated_at, @executed_at, @ended_at, rev",
 				" AND state = 'completed'", copies / 5},
 		} {
 			var into, from []string
@@ -161,11 +230,19 @@ func (w *world) multiply(messages int) {
 				table.copies, table.name, strings.Join(into, ", "), strings.Join(from, ", "), table.name, table.where))
 			require.NoError(w, err, table.name)
 		}
-		_, err := tx.ExecContext(ctx, "ANALYZE")
-		return err
+		return nil
 	}))
-	if w.Env.Config.Paths.Database.Postgres() { // as autovacuum does soon
-		_, err := w.DB.Reader().ExecContext(w.Context(), "VACUUM messages, threads, decisions, actions")
+}
+
+// analyze does what both engines do by themselves in time.
+func (w *world) analyze(tables ...string) {
+	w.Helper()
+	for _, table := range tables {
+		if !w.Env.Config.Paths.Database.Postgres() {
+			w.exec("ANALYZE " + table)
+			continue
+		}
+		_, err := w.DB.Reader().ExecContext(w.Context(), "VACUUM ANALYZE "+table)
 		require.NoError(w, err)
 	}
 }

@@ -3,11 +3,14 @@ package web
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
 
+	"github.com/postroom-go/postroom"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/postroomd/view/drafts"
 	"github.com/postroom-go/postroom/internal/webui"
 )
 
@@ -18,6 +21,9 @@ type todayPage struct {
 	Windows []texts.Window
 	Mail    mailChart
 	Shares  []shareChart
+	Waits   dayChart // from the arrival of mail until something was done
+	Spent   dayChart // on models
+	Ready   int      // drafts of answers that lie ready
 }
 
 // A mailChart is a picture of the mail that came, step by step.
@@ -38,6 +44,7 @@ type shareChart struct {
 type shareRow struct {
 	texts.Share
 	Width float64 // 100 for the largest
+	Query string  // of the actions that it counts, as of an address; empty for others
 }
 
 // defaultWindow is the window of an address without one.
@@ -64,8 +71,29 @@ func (h *Handler) today(ctx context.Context, u *url.URL) (*view, error) {
 	}
 	a := v.Activity
 	page := &todayPage{Today: v, Mailbox: mailbox, Windows: texts.Windows, Mail: newMailChart(a)}
-	for _, c := range []shareChart{{"kinds", "What", rows(a.Kinds)}, {"rules", "By which rule", rows(a.Rules)},
-		{"deciders", "Who decided", rows(a.Deciders)}} {
+	if err := h.addDays(ctx, page, accountID); err != nil {
+		return nil, err
+	}
+	counts, err := h.app.Replies.Count(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	for _, state := range drafts.Ready() {
+		page.Ready += counts[state]
+	}
+	of := url.Values{"window": {a.Window.Name}}
+	if mailbox != "" {
+		of.Set("mailbox", mailbox)
+	}
+	kinds := map[string]string{}
+	for _, kind := range h.app.Ledger.Kinds().Types() {
+		kinds[texts.KindWords(kind)] = string(kind)
+	}
+	for _, c := range []shareChart{
+		{"kinds", "What", rows(a.Kinds, of, "kind", func(name string) string { return kinds[name] })},
+		{"rules", "By which rule", rows(a.Rules, of, "rule", func(name string) string { return name })},
+		{"deciders", "Who decided", rows(a.Deciders, of, "source", sourceOf)},
+	} {
 		if len(c.Rows) > 0 {
 			page.Shares = append(page.Shares, c)
 		}
@@ -101,14 +129,33 @@ func newMailChart(a *texts.Activity) mailChart {
 	return c
 }
 
-func rows(shares []texts.Share) []shareRow {
+// sourceOf is the source of the decisions of a decider.
+func sourceOf(decider string) string {
+	switch decider {
+	case texts.DecidedByRules:
+		return string(postroom.SourceDeterministic)
+	case texts.DecidedByPerson:
+		return string(postroom.SourceHost)
+	case texts.DecidedByNobody:
+		return string(postroom.SourceNone)
+	}
+	return string(postroom.SourceModel)
+}
+
+// rows are the rows of a picture. Each leads to its actions: those of an address whose parameter has its value.
+func rows(shares []texts.Share, of url.Values, parameter string, value func(name string) string) []shareRow {
 	most := 1
 	for _, s := range shares {
 		most = max(most, s.N)
 	}
 	list := make([]shareRow, len(shares))
 	for i, s := range shares {
-		list[i] = shareRow{s, max(1, float64(s.N*100)/float64(most))}
+		list[i] = shareRow{Share: s, Width: max(1, float64(s.N*100)/float64(most))}
+		if v := value(s.Name); v != "" && s.Name != texts.Others {
+			query := maps.Clone(of)
+			query.Set(parameter, v)
+			list[i].Query = "?" + query.Encode()
+		}
 	}
 	return list
 }

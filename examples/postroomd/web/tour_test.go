@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"io"
 	"net/url"
 	"os"
 	"regexp"
@@ -9,8 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/examples/postroomd/app"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
+	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/examples/postroomd/scripted"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/gmail/mailindex"
 	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -45,19 +52,62 @@ func (w *world) sights() map[string]sight {
 	}
 }
 
+// newDemoWorld has all that the demo has: mailing lists, and the run of an agent.
+func newDemoWorld(t *testing.T) *world {
+	t.Helper()
+	folder := environment.Folder(t.TempDir())
+	require.NoError(t, scripted.WriteProfiles(folder.Agents()))
+	a, err := app.New(t.Context(), app.Config{Environment: environment.DemoCommand(folder)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	_, err = a.Server.Import(t.Context(), sample.WithLists(), func(int) {})
+	require.NoError(t, err)
+	rules, err := environment.ReadRulesFile("")
+	require.NoError(t, err)
+	require.NoError(t, app.NewOneRun(a, rules, printer.NewProgress(io.Discard)).Run(t.Context()))
+	account, err := a.Mail.AccountByEmail(t.Context(), sample.Owner)
+	require.NoError(t, err)
+	found, err := a.Mail.Search(t.Context(), account.ID, mailindex.Search{Query: "rfc822msgid:" + scripted.AgentReads})
+	require.NoError(t, err)
+	require.Len(t, found.Messages, 1)
+	_, err = a.Queue.Enqueue(t.Context(), agent.NewJob(found.Messages[0], scripted.Household))
+	require.NoError(t, err)
+	require.NoError(t, a.RunJobs(t.Context()))
+	return serveWorld(t, a)
+}
+
+func (w *world) demoSights() map[string]sight {
+	w.Helper()
+	runs, err := w.Agents.Runs(w.Context(), agent.Filter{Limit: 1})
+	require.NoError(w, err)
+	require.Len(w, runs, 1)
+	offers := w.waiting(safety.Filter{Rule: "Offers that end"})
+	require.Len(w, offers, 5)
+	batch := url.Values{"sender": {offers[0].Decision.Sender}, "rule": {offers[0].Decision.Decision.RuleID}}
+	return map[string]sight{
+		"batch":         {"waiting?" + batch.Encode(), 1280, 500},
+		"subscriptions": {"subscriptions", 1280, 430},
+		"run":           {"agents/runs/" + runs[0].ID, 1280, 700},
+	}
+}
+
 // The pictures of the tour are taken here, as the tour says, of the sample mailbox. Archiving asks, too.
 func TestThePicturesOfTheTour(t *testing.T) {
-	w := newWorldBy(t, "", "archive")
+	w, demo := newWorldBy(t, "", "archive"), newDemoWorld(t)
 	b := browsertest.Browse(t)
 	b.Scheme("light")
-	for name, s := range w.sights() {
-		b.Size(s.width, s.height)
-		b.Open(w.url + s.path)
-		b.Until(ready)
-		require.Empty(t, browsertest.Eval[[]string](b, browsertest.Crooked), name)
-		b.Until(connected)
-		b.View(name)
+	view := func(w *world, sights map[string]sight) {
+		for name, s := range sights {
+			b.Size(s.width, s.height)
+			b.Open(w.url + s.path)
+			b.Until(ready)
+			require.Empty(t, browsertest.Eval[[]string](b, browsertest.Crooked), name)
+			b.Until(connected)
+			b.View(name)
+		}
 	}
+	view(w, w.sights())
+	view(demo, demo.demoSights())
 	b.Quiet()
 }
 

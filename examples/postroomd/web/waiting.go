@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/reminding"
 	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/safety"
@@ -20,10 +22,14 @@ import (
 // A waitingPage lists what waits for a person.
 type waitingPage struct {
 	*texts.Requests
-	Tasks  texts.Tasks // on the first page
-	Filter *filterForm
-	Older  string // the query of the next page; empty on the last one
-	Later  bool   // it is not the first page
+	Tasks     texts.Tasks          // on the first page
+	Reminders []reminding.Reminder // on the first page
+	Mailbox   string               // of a new reminder; empty: there is none yet
+	Filter    *filterForm
+	Older     string // the query of the next page; empty on the last one
+	Later     bool   // it is not the first page
+
+	MoreReminders bool // than are listed
 }
 
 func (h *Handler) waiting(ctx context.Context, u *url.URL) (*view, error) {
@@ -41,14 +47,58 @@ func (h *Handler) waiting(ctx context.Context, u *url.URL) (*view, error) {
 		page.Older = filter.Older(list.Next)
 	}
 	if !page.Later {
-		page.Tasks, err = texts.NewTasks(ctx, h.app, tasks.Filter{AccountID: filter.ledger.AccountID, OpenOnly: true,
-			Limit: tasksShown})
+		err = h.addToDo(ctx, page, filter.ledger.AccountID)
 	}
 	return &view{name: "waiting", title: "Waiting", live: true, data: page}, err
 }
 
-// tasksShown bounds the tasks beside the requests.
-const tasksShown = 50
+// toDoShown bounds the tasks, and the reminders, beside the requests.
+const toDoShown = 20
+
+// addToDo adds the tasks and the reminders of an account; an empty one is all that the person has.
+func (h *Handler) addToDo(ctx context.Context, page *waitingPage, accountID string) (err error) {
+	page.Tasks, err = texts.NewTasks(ctx, h.app, tasks.Filter{AccountID: accountID, OpenOnly: true, Limit: toDoShown})
+	if err != nil {
+		return err
+	}
+	list, err := reminding.List(ctx, h.app, reminding.Filter{AccountID: accountID, Limit: toDoShown})
+	if err != nil {
+		return err
+	}
+	page.Reminders, page.MoreReminders = list.ByTime(), list.Next != ""
+	accounts, err := h.accounts(ctx)
+	for _, a := range accounts {
+		if a.ID == accountID || page.Mailbox == "" {
+			page.Mailbox = a.Email
+		}
+	}
+	return err
+}
+
+// addReminder makes a reminder of a mailbox.
+func (h *Handler) addReminder(w http.ResponseWriter, r *http.Request) {
+	account, err := h.mailbox(r.Context(), r.PostForm.Get("mailbox"))
+	if err == nil {
+		_, err = reminding.Add(r.Context(), h.app, reminding.Request{Account: account, Text: r.PostForm.Get("text"),
+			At: r.PostForm.Get("at"), Zone: zoneNamed(r)})
+	}
+	h.done(w, r, "add-reminder", err)
+}
+
+// zoneNamed is the time zone of a person's browser; empty if it is not known.
+func zoneNamed(r *http.Request) string { return inZone(r).Query().Get(zoneParam) }
+
+// snoozeReminder has a reminder come at another time.
+func (h *Handler) snoozeReminder(w http.ResponseWriter, r *http.Request) {
+	_, err := reminding.Snooze(r.Context(), h.app, r.PathValue("id"), r.PostFormValue("until"), zoneNamed(r))
+	h.done(w, r, "snooze-reminder", err)
+}
+
+// cancelReminder ends a reminder.
+func (h *Handler) cancelReminder(w http.ResponseWriter, r *http.Request) {
+	_, err := reminding.Cancel(r.Context(), h.app, r.PathValue("id"))
+	h.done(w, r, "cancel-reminder", err)
+}
 
 // closeTask says that a task is done.
 func (h *Handler) closeTask(w http.ResponseWriter, r *http.Request) {
@@ -113,9 +163,7 @@ func (h *Handler) atGmail(mailbox, id string) string {
 	if h.app.Env.Demo {
 		return ""
 	}
-	u := url.URL{Scheme: "https", Host: "mail.google.com", Path: "/mail/",
-		RawQuery: url.Values{"authuser": {mailbox}}.Encode(), Fragment: "all/" + id}
-	return u.String()
+	return gmailapi.PageOf(mailbox, id)
 }
 
 // outgoing serves the exact bytes of what an action sends, as a file.
@@ -251,7 +299,7 @@ func (h *Handler) editSent(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) askAgain(w http.ResponseWriter, r *http.Request) {
 	request, err := texts.ShownRequest(r.Context(), h.app, r.PostFormValue("shown"))
 	if err == nil {
-		err = texts.AskAgain(r.Context(), h.app, request, by(r), whyOf(r))
+		err = h.app.RejectAndAskAgain(r.Context(), request, by(r), whyOf(r))
 	}
 	h.done(w, r, "ask-again", err)
 }

@@ -3,10 +3,12 @@ package web
 import (
 	"context"
 	"errors"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
@@ -33,10 +35,18 @@ type Handler struct {
 
 	streamLasts time.Duration
 	previews    chan struct{} // holds one for each preview that reads mail now
+	frames      chan struct{} // holds one for each mail that is made safe to show now
+	applies     chan struct{} // holds one for each that counts what rules do to old mail, or applies them to it
+	applying    sync.Map      // has the ids of the accounts to whose mail rules are applied now
+	fetches     chan struct{} // holds one while a mail is fetched for its pictures
 }
 
-// maxPreviews bounds the previews that read mail at once; others wait.
-const maxPreviews = 2
+// What is done at once of what takes long; others wait.
+const (
+	maxPreviews = 2 // that read mail
+	maxFrames   = 2
+	maxApplies  = 2
+)
 
 // New makes the pages of an App, for the root of a server. The dashboard of its queue is expected at JobsPath.
 // Each request carries who makes it, see package access.
@@ -46,7 +56,8 @@ func New(a *app.App) (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{app: a, people: people, mux: http.NewServeMux(), streamLasts: streamLasts,
-		previews: make(chan struct{}, maxPreviews)}
+		previews: make(chan struct{}, maxPreviews), frames: make(chan struct{}, maxFrames),
+		fetches: make(chan struct{}, 1), applies: make(chan struct{}, maxApplies)}
 	h.hub = webui.NewHub(interval, h.fragment)
 	for _, of := range h.routes() {
 		h.mux.Handle(of.pattern, h.guarded(of))
@@ -71,11 +82,19 @@ func (h *Handler) enter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
+	if err := parseForm(r); err != nil {
 		h.unread(w, r, err)
 		return
 	}
 	h.mux.ServeHTTP(w, r)
+}
+
+// parseForm reads a form, also one with a file, before anybody asks what it is about.
+func parseForm(r *http.Request) error {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return r.ParseMultipartForm(maxForm) //nolint:gosec // ServeHTTP bounds the body, of which the body has no more: nothing is written to disk
+	}
+	return r.ParseForm()
 }
 
 // unread answers a form that cannot be read: none of its fields counts.
@@ -103,8 +122,12 @@ func (h *Handler) live(path string) (builder, bool) {
 		return h.today, true
 	case "/waiting":
 		return h.waiting, true
+	case "/drafts":
+		return h.drafts, true
 	case "/actions":
 		return h.actions, true
+	case "/agents":
+		return h.agents, true
 	}
 	return nil, false
 }

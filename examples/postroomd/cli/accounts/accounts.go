@@ -16,7 +16,7 @@ import (
 // New makes the command accounts with its own commands.
 func New() *cobra.Command {
 	return command.Group("accounts", "Look at the mailboxes, stop and remove them", accountsList(), accountsPause(),
-		accountsResume(), accountsRemove())
+		accountsResume(), accountsRemove(), accountsLook())
 }
 
 func accountsList() *cobra.Command {
@@ -49,7 +49,7 @@ func accountsPause() *cobra.Command {
 			if err != nil {
 				return "", err
 			}
-			return "is paused", h.PauseMailbox(ctx, a.ID, "", why)
+			return "is paused", h.PauseMailbox(ctx, a.ID, app.CurrentUser(), why)
 		})
 	cmd.Flags().String("why", "", "the reason, for the record")
 	return cmd
@@ -64,7 +64,7 @@ func accountsResume() *cobra.Command {
 			} else if lack := h.Env.MissingCredentials(ctx, a); lack != "" {
 				now += "; " + lack
 			}
-			return now, h.ResumeMailbox(ctx, a.ID)
+			return now, h.ResumeMailbox(ctx, a.ID, app.CurrentUser())
 		})
 }
 

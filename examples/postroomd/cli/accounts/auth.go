@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
@@ -17,8 +16,6 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
-	"github.com/postroom-go/postroom/gmail/mailstore"
-	"github.com/postroom-go/postroom/queue"
 )
 
 // NewAuth makes the command auth with its own commands.
@@ -84,7 +81,7 @@ func loginWith(s *environment.Environment, cmd *cobra.Command, login auth.LoginC
 	login.Tokens, login.Scopes = tokens, s.Scopes()
 	result, err := auth.Login(ctx, login)
 	if err == nil {
-		err = adoptMailbox(ctx, h, result.Grant)
+		err = h.AdoptMailbox(ctx, result.Grant, app.CurrentUser())
 	}
 	if err := errors.Join(err, h.Close()); err != nil {
 		return err
@@ -102,26 +99,6 @@ func kept(kind tokenstore.Kind) string {
 		return "encrypted files"
 	}
 	return "the keychain"
-}
-
-// adoptMailbox makes the account of a mailbox, keeps what was granted, and lets its jobs run, also those that were left
-// to other machines.
-func adoptMailbox(ctx context.Context, h *app.App, grant auth.Grant) error {
-	var id string
-	err := h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		id, err = h.EnsureAccount(ctx, tx, grant.Email)
-		if err == nil {
-			err = h.Mail.SetScopes(ctx, tx, id, grant.Scopes)
-		}
-		if err != nil {
-			return err
-		}
-		return h.Mail.Resume(ctx, tx, h.Queue, id)
-	})
-	if err != nil {
-		return err
-	}
-	return h.Backlog.TakeUp(ctx, id, true)
 }
 
 func authList() *cobra.Command {
@@ -160,57 +137,51 @@ func authRevoke() *cobra.Command {
 	var place command.EnvironmentFlags
 	cmd := &cobra.Command{
 		Use:   "revoke ADDRESS",
-		Short: "Take back at Google what was granted, and forget it here",
-		Args:  cobra.ExactArgs(1),
+		Short: "Sign out of a mailbox: take back at Google what was granted, and forget it here",
+		Long: "Sign out of a mailbox: take back at Google what was granted, also to other machines, and forget it here. Nothing is read or\n" +
+			"done there until 'postroomd auth login'; what is stored of its mail stays.",
+		Args: cobra.ExactArgs(1),
 	}
 	place.Register(cmd)
+	anyway := cmd.Flags().Bool("anyway", false, "forget it here even if Google does not take it back")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := place.Environment(cmd)
 		if err != nil {
 			return err
 		}
-		app, err := s.OAuthApp()
+		revoked, err := signOut(cmd.Context(), s, args[0], *anyway)
 		if err != nil {
 			return err
 		}
-		tokens, err := s.ExistingTokens(cmd.Context())
-		if err == nil {
-			err = auth.Revoke(cmd.Context(), app, tokens, args[0])
-		}
-		if errors.Is(err, auth.ErrNoGrant) {
-			return usage.Errorf("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
-		}
-		if err == nil {
-			err = signOut(cmd.Context(), s, args[0])
-		}
-		if err != nil {
-			return err
+		done := " is revoked"
+		if !revoked {
+			done = " is forgotten here; take it back at " + auth.ConnectionsURL + ", since Google has not"
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(),
-			"%s is revoked; what is stored of its mail stays until 'postroomd accounts remove %s'\n", args[0], args[0])
+			"%s%s; what is stored of its mail stays until 'postroomd accounts remove %s'\n", args[0], done, args[0])
 		return err
 	}
 	return cmd
 }
 
-// signOut stops the jobs of a mailbox whose grant was revoked here: at Google that ends what other machines have been
-// granted as well.
-func signOut(ctx context.Context, s *environment.Environment, email string) error {
+// signOut signs out of a mailbox. Where nobody has signed in, it makes no database.
+func signOut(ctx context.Context, s *environment.Environment, email string, anyway bool) (revoked bool, err error) {
+	if _, err := s.OAuthApp(); err != nil {
+		return false, err
+	}
+	if _, err := s.ExistingTokens(ctx); err != nil {
+		if errors.Is(err, auth.ErrNoGrant) {
+			err = usage.Errorf("%s: %w; 'postroomd auth list' lists those there are", email, err)
+		}
+		return false, err
+	}
 	if err := s.Prepare(); err != nil {
-		return err
+		return false, err
 	}
 	h, err := app.Open(ctx, s)
 	if err != nil {
-		return err
+		return false, err
 	}
-	account, err := h.Mail.AccountByEmail(ctx, email)
-	if err == nil && account.State != mailstore.AccountRemoving {
-		err = h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-			return h.Mail.SignOut(ctx, tx, h.Queue, account.ID, "revoked by "+app.CurrentUser())
-		})
-	}
-	if errors.Is(err, postroom.ErrNotFound) {
-		err = nil
-	}
-	return errors.Join(err, h.Close())
+	revoked, err = h.SignOutMailbox(ctx, email, app.CurrentUser(), anyway)
+	return revoked, errors.Join(err, h.Close())
 }

@@ -59,7 +59,7 @@ func (r *removal) run(ctx context.Context, cmd *cobra.Command, h *app.App, addre
 	if err != nil {
 		return err
 	}
-	if err := h.RemoveAccount(ctx, a.ID); err != nil {
+	if err := h.RemoveAccount(ctx, a.ID, app.CurrentUser()); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is removed; what was done stays on record\n", a.Email); err != nil ||

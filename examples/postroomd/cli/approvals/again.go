@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
-	"github.com/postroom-go/postroom/examples/postroomd/view"
 )
 
 // askAgain rejects what an action asks, as it is asked now, and has its model asked once more.
@@ -20,7 +19,7 @@ func askAgain(ctx context.Context, h *app.App, cmd *cobra.Command, prefix, why s
 	if err != nil {
 		return err
 	}
-	if err := view.AskAgain(ctx, h, w.Approval, app.CurrentUser(), why); err != nil {
+	if err := h.RejectAndAskAgain(ctx, w.Approval, app.CurrentUser(), why); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(),

@@ -26,6 +26,12 @@ func New() *cobra.Command {
 		approvalsShow(), approvalsEdit(), approvalsApprove(), approvalsReject(), approvalsRenew())
 }
 
+// listed is a request in a list.
+type listed struct {
+	webapi.Approval
+	Access string `json:"access,omitempty"` // why it cannot be done by this machine, and what to do
+}
+
 func approvalsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the actions that wait for a person", Args: cobra.NoArgs}
 	place := command.NewEnvironmentFlags(cmd)
@@ -42,16 +48,16 @@ func approvalsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				return printer.JSON(cmd.OutOrStdout(), printer.List(waiting, func(w safety.Waiting) webapi.Approval {
-					return webapi.NewApproval(w, nil, names.Name)
-				}))
-			}
-			t := printer.NewTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
 			lacking, err := view.LackingAccess(ctx, h)
 			if err != nil {
 				return err
 			}
+			if *asJSON {
+				return printer.JSON(cmd.OutOrStdout(), printer.List(waiting, func(w safety.Waiting) listed {
+					return listed{webapi.NewApproval(w, nil, names.Name), lacking[w.Action.AccountID]}
+				}))
+			}
+			t := printer.NewTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
 			grouped := map[string]int{}
 			for _, w := range waiting {
 				grouped[w.Approval.Group]++

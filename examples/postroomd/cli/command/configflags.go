@@ -17,18 +17,29 @@ import (
 // rules that are checked by themselves. A configuration that nobody has named and that cannot be read, such as for a
 // variable that is set where postroomd starts, keeps nobody from checking rules.
 //
-// It also returns the mailboxes that have files of their own.
-func (c *ConfigFlags) RefusedActions(cmd *cobra.Command) (rulesfile.ParseOption, config.MailboxFiles, error) {
+// It also returns the mailboxes that have files of their own. Rules may name agents if the configuration has some.
+func (c *ConfigFlags) RefusedActions(cmd *cobra.Command) ([]rulesfile.ParseOption, config.MailboxFiles, error) {
 	l, err := config.Load(c.source())
 	switch {
 	case err == nil:
-		return (&environment.Environment{Config: l.Config}).RefuseActions(), l.Config.Paths.MailboxRules, nil
+		s := &environment.Environment{Config: l.Config}
+		options := []rulesfile.ParseOption{s.RefuseActions(), s.UnknownMeanings()}
+		if l.Config.Paths.Agents != "" {
+			if _, err := s.AgentProfiles(); err != nil {
+				return nil, nil, err
+			}
+			if err := s.AddKinds(nil); err != nil {
+				return nil, nil, err
+			}
+			options = append(options, rulesfile.WithKinds(s.ActionKinds()))
+		}
+		return options, l.Config.Paths.MailboxRules, nil
 	case c.File != "" || len(c.Set) > 0:
-		return rulesfile.ParseOption{}, nil, usage.Wrap(err)
+		return nil, nil, usage.Wrap(err)
 	}
 	cmd.PrintErrln(
 		"warning: the configuration cannot be read, and the rules are checked without it; 'postroomd config check' says why")
-	return rulesfile.ParseOption{}, nil, nil
+	return nil, nil, nil
 }
 
 // ConfigFlags select the sources of the configuration.

@@ -57,6 +57,7 @@ func FilterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
 	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
 	until := cmd.Flags().String("until", "", "only what is older, such as 1h")
+	confidence := ConfidenceFlags(cmd)
 	batch := cmd.Flags().String("batch", "", "only what one 'postroomd rules apply' or 'mail act' did, by the batch that it names")
 	return func() (safety.Filter, error) {
 		f, err := ActionFilter(nil, *types, *since)
@@ -64,6 +65,9 @@ func FilterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 			return f, err
 		}
 		f.Rule, f.Sender = *rule, *sender
+		if f.Confidence, err = confidence(); err != nil {
+			return f, err
+		}
 		if *batch != "" {
 			f.KeyPrefix = rules.BatchKey(*batch)
 		}
@@ -79,6 +83,27 @@ func FilterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 			}
 		}
 		return f, nil
+	}
+}
+
+// ConfidenceFlags adds the flags that select by the confidence of decisions, and returns a function that reads them:
+// nil without one.
+func ConfidenceFlags(cmd *cobra.Command) func() (*safety.Range, error) {
+	above := cmd.Flags().Float64("above", 0, "only what was decided with a confidence of at least this, 0 to 1")
+	below := cmd.Flags().Float64("below", 1, "only what was decided with a confidence of at most this, 0 to 1")
+	return func() (*safety.Range, error) {
+		for name, v := range map[string]float64{"above": *above, "below": *below} {
+			if !(v >= 0 && v <= 1) {
+				return nil, usage.Errorf("--%s is %v; it must be within 0 and 1", name, v)
+			}
+		}
+		switch {
+		case *above > *below:
+			return nil, usage.Errorf("--above is %v, which is more than --below, %v", *above, *below)
+		case cmd.Flags().Changed("above") || cmd.Flags().Changed("below"):
+			return &safety.Range{Min: *above, Max: *below}, nil
+		}
+		return nil, nil //nolint:nilnil // none is no error, and restricts nothing
 	}
 }
 

@@ -53,7 +53,7 @@ func (p *EnvironmentFlags) Existing(cmd *cobra.Command) (*environment.Environmen
 		if p.Config.File != "" || len(p.Config.Set) > 0 {
 			return nil, usage.Errorf("--data %s holds a demo, which has no configuration: leave out --config and --set", p.Data)
 		}
-		return environment.Demo(f), nil
+		return environment.DemoCommand(f), nil
 	}
 	s, err := p.Environment(cmd)
 	if err != nil {

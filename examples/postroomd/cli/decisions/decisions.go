@@ -23,7 +23,6 @@ func decisionsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the decisions, newest first", Args: cobra.NoArgs}
 	place := command.NewEnvironmentFlags(cmd)
 	read := command.FilterFlags(cmd)
-	below := cmd.Flags().Float64("below", 0, "only those with a confidence of at most this, 0 to 1")
 	unusable := cmd.Flags().Bool("unusable", false,
 		"only messages about which a model gave no usable answer, with what it answered and what that cost")
 	limit := command.LimitFlag(cmd, app.MaxListed)
@@ -34,13 +33,9 @@ func decisionsList() *cobra.Command {
 			return err
 		}
 		filter.Limit = *limit
-		switch {
-		case *unusable && (cmd.Flags().Changed("below") || len(filter.Sources)+len(filter.Types) > 0):
-			return usage.Errorf("--unusable lists decisions of models to do nothing; leave out --below, --source and --type")
-		case !(*below >= 0 && *below <= 1):
-			return usage.Errorf("--below is %v; it must be within 0 and 1", *below)
-		case cmd.Flags().Changed("below"):
-			filter.Confidence = &safety.Range{Max: *below}
+		if *unusable && (filter.Confidence != nil || len(filter.Sources)+len(filter.Types) > 0) {
+			return usage.Errorf("--unusable lists decisions of models to do nothing; leave out --above, --below, --source and " +
+				"--type")
 		}
 		return command.WithReader(cmd, place, func(ctx context.Context, h *app.App) error {
 			if err := command.CheckFilter(ctx, h, filter); err != nil {

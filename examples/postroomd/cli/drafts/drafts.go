@@ -2,6 +2,7 @@
 package drafts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,16 +11,17 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/cli/command"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
-	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	views "github.com/postroom-go/postroom/examples/postroomd/view/drafts"
 	"github.com/postroom-go/postroom/gmail/replies"
 )
 
 // New makes the command.
 func New() *cobra.Command {
-	cmd := command.Group("drafts", "See the drafts of answers, have one written again, and discard one", draftsList(),
-		draftsShow(), draftsRework(), draftsDiscard())
-	cmd.Long = "See the drafts of answers, have one written again, and discard one. None is sent from here:\n" +
-		"you send it in Gmail."
+	cmd := command.Group("drafts", "See the drafts of answers, have one written again, send or discard one", draftsList(),
+		draftsShow(), draftsRework(), draftsSend(), draftsDiscard(), draftsVoice())
+	cmd.Long = "See the drafts of answers, have one written again, send or discard one. None is sent but by your word,\n" +
+		"here or in Gmail."
 	return cmd
 }
 
@@ -36,7 +38,11 @@ func draftsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := view.NewDrafts(ctx, h, view.DraftFilter{AccountID: account, All: *all, Limit: *limit})
+			filter := replies.Filter{AccountID: account, States: views.Open(), Limit: *limit}
+			if *all {
+				filter.States = nil
+			}
+			v, err := views.NewPage(ctx, h, filter)
 			switch {
 			case err != nil:
 				return err
@@ -65,7 +71,7 @@ func draftsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := view.NewWholeDraft(ctx, h, r)
+			v, err := views.NewWhole(ctx, h, r)
 			switch {
 			case err != nil:
 				return err
@@ -80,7 +86,7 @@ func draftsShow() *cobra.Command {
 
 func draftsRework() *cobra.Command {
 	cmd := change("rework ID SENTENCE", "Have a draft written again, as the sentence says",
-		func(ctx context.Context, h *app.App, r replies.Reply, args []string) (string, error) {
+		func(ctx context.Context, h *app.App, _ *cobra.Command, r replies.Reply, args []string) (string, error) {
 			err := h.ReworkDraft(ctx, r, 0, app.CurrentUser(), args[1])
 			return "It is being written again; 'postroomd drafts show " + r.ThreadID + "' has the text.", err
 		})
@@ -90,11 +96,39 @@ func draftsRework() *cobra.Command {
 	return cmd
 }
 
+func draftsSend() *cobra.Command {
+	var yes *bool
+	cmd := change("send ID", "Send a draft as it is at Gmail, after it was shown",
+		func(ctx context.Context, h *app.App, cmd *cobra.Command, r replies.Reply, _ []string) (string, error) {
+			v, err := views.NewWhole(ctx, h, r)
+			if err != nil {
+				return "", err
+			}
+			if v.AtGmail == nil {
+				return "", usage.Errorf("there is no draft to send: %s", cmp.Or(v.Unread, "it is "+v.Words()))
+			}
+			if err := v.AtGmail.Print(cmd.OutOrStdout()); err != nil {
+				return "", err
+			}
+			if !*yes {
+				question := command.Question{Text: "\nSend this?", Refused: "nothing was sent"}
+				if err := command.Confirm(cmd.InOrStdin(), cmd.OutOrStdout(), question); err != nil {
+					return "", err
+				}
+			}
+			return "Sent.", h.SendDraft(ctx, r, v.Turn, v.AtGmail.SHA256, app.CurrentUser())
+		})
+	yes = cmd.Flags().Bool("yes", false, "do not ask")
+	cmd.Long = "Send a draft, once, as it is at Gmail, with what you have changed there. To whom it goes and all of its\n" +
+		"text are shown first. One that changes meanwhile, or that has facts to check, is not sent."
+	return cmd
+}
+
 func draftsDiscard() *cobra.Command {
 	cmd := change("discard ID", "End a draft; it is deleted at Gmail unless you have changed it",
-		func(ctx context.Context, h *app.App, r replies.Reply, _ []string) (string, error) {
+		func(ctx context.Context, h *app.App, _ *cobra.Command, r replies.Reply, _ []string) (string, error) {
 			fate, err := h.DiscardDraft(ctx, r, 0, app.CurrentUser())
-			return view.FateText(fate), err
+			return views.FateText(fate), err
 		})
 	cmd.Long = "End a draft. It is deleted at Gmail, for good, if it is as it was written; one that you have\n" +
 		"changed stays among your drafts."
@@ -103,7 +137,7 @@ func draftsDiscard() *cobra.Command {
 
 // change makes a command that does something with a draft, and prints what was done.
 func change(use, short string,
-	do func(context.Context, *app.App, replies.Reply, []string) (string, error)) *cobra.Command {
+	do func(context.Context, *app.App, *cobra.Command, replies.Reply, []string) (string, error)) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}
 	place := command.NewEnvironmentFlags(cmd)
 	of := mailboxFlag(cmd, "the mailbox, if several have such an id")
@@ -113,7 +147,7 @@ func change(use, short string,
 			if err != nil {
 				return err
 			}
-			done, err := do(ctx, h, r, args)
+			done, err := do(ctx, h, cmd, r, args)
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), done)
 			}

@@ -49,7 +49,7 @@ func instructionsChange() *cobra.Command {
 		}
 		return lookInstruction(cmd, place, args[0], func(h *app.App, id string) error {
 			return printChanged(cmd, h, "changed", func(ctx context.Context, tx queue.Tx) (guidance.Instruction, error) {
-				return h.Models.Guidance.Patch(ctx, tx, id, p)
+				return h.InstructedBy(app.CurrentUser()).Patch(ctx, tx, id, p)
 			})
 		})
 	}
@@ -62,7 +62,7 @@ func instructionsTurn(use, short string, on bool) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return lookInstruction(cmd, place, args[0], func(h *app.App, id string) error {
 			err := h.DB.Write(cmd.Context(), func(ctx context.Context, tx queue.Tx) error {
-				_, err := h.Models.Guidance.Patch(ctx, tx, id, guidance.Patch{Enabled: &on})
+				_, err := h.InstructedBy(app.CurrentUser()).Patch(ctx, tx, id, guidance.Patch{Enabled: &on})
 				return err
 			})
 			return printDone(cmd, err, "instruction %s is %s\n", id, use+"d")
@@ -77,7 +77,7 @@ func instructionsRemove() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return lookInstruction(cmd, place, args[0], func(h *app.App, id string) error {
 			err := h.DB.Write(cmd.Context(), func(ctx context.Context, tx queue.Tx) error {
-				return h.Models.Guidance.Delete(ctx, tx, id)
+				return h.InstructedBy(app.CurrentUser()).Delete(ctx, tx, id)
 			})
 			return printDone(cmd, err, "instruction %s is removed\n", id)
 		})
@@ -105,7 +105,7 @@ func instructionsSwap() *cobra.Command {
 						"whatever their priorities")
 			}
 			err = h.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-				return h.Models.Guidance.Swap(ctx, tx, a.ID, b.ID)
+				return h.InstructedBy(app.CurrentUser()).Swap(ctx, tx, a.ID, b.ID)
 			})
 			return printDone(cmd, err, "instruction %s has priority %d, and %s has %d\n", a.ID, b.Priority, b.ID, a.Priority)
 		})

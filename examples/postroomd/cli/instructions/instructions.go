@@ -88,7 +88,7 @@ func instructionsAdd() *cobra.Command {
 				return usage.Errorf("--unauthenticated is for an instruction about a domain or a sender")
 			}
 			return printChanged(cmd, h, "added", func(ctx context.Context, tx queue.Tx) (guidance.Instruction, error) {
-				return h.Models.Guidance.Create(ctx, tx, i)
+				return h.InstructedBy(app.CurrentUser()).Create(ctx, tx, i)
 			})
 		})
 	}

@@ -29,7 +29,7 @@ func mailDecide() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := h.DecideAgain(ctx, m); err != nil {
+			if err := h.DecideAgain(ctx, m, app.CurrentUser()); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "The model is asked again; 'postroomd explain %s' has what it says.\n",

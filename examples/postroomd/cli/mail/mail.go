@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ import (
 // New makes the command mail with its own commands.
 func New() *cobra.Command {
 	return command.Group("mail", "Look at the stored mail, and act on all that a search finds", mailList(), mailSearch(),
-		mailShow(), mailDecide(), mailAct())
+		mailShow(), mailDecide(), mailFix(), mailAct())
 }
 
 func mailList() *cobra.Command {
@@ -72,12 +73,16 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				return printer.JSON(cmd.OutOrStdout(), view.NewMailPage(found, names))
+			page, err := view.NewFoundMail(ctx, h, found, names)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return printer.JSON(cmd.OutOrStdout(), page)
 			}
 			warnOfDoubts(cmd.ErrOrStderr(), found.Doubts)
 			warnOfLabels(cmd.ErrOrStderr(), account.Email, found.UnknownLabels)
-			if err := printMail(cmd.OutOrStdout(), view.NewMailPage(found, names).Messages); err != nil || found.Next == "" {
+			if err := printMail(cmd.OutOrStdout(), page.Messages); err != nil || found.Next == "" {
 				return err
 			}
 			more := "there is more"
@@ -114,10 +119,19 @@ func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 }
 
 func printMail(w io.Writer, messages []view.Mail) error {
-	t := printer.NewTable(w, "ID", "RECEIVED", "FROM", "SUBJECT", "LABELS")
+	heads := []string{"ID", "RECEIVED", "FROM", "SUBJECT", "LABELS"}
+	answers := slices.ContainsFunc(messages, func(m view.Mail) bool { return m.Draft != "" })
+	if answers {
+		heads = slices.Insert(heads, 4, "ANSWER")
+	}
+	t := printer.NewTable(w, heads...)
 	for _, m := range messages {
-		t.Row(m.ID, printer.Minute(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50),
-			strings.Join(m.Labels, ", "))
+		row := []any{m.ID, printer.Minute(m.ReceivedAt), printer.Short(m.From.String(), 30), printer.Short(m.Subject, 50),
+			strings.Join(m.Labels, ", ")}
+		if answers {
+			row = slices.Insert(row, 4, any(view.DraftWords(m.Draft)))
+		}
+		t.Row(row...)
 	}
 	return t.Flush("no mail")
 }

@@ -83,15 +83,9 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *app.App, 
 		return err
 	}
 	a.dry = a.dry || h.Env.Config.Safety.DryRun // recorded, the batch would be canceled permanently, and its name used up
-	var people rules.People
-	if !a.again {
-		people = h.Undoer
-	}
 	apply := func(dry bool) (rules.Applied, error) {
-		return rules.Apply(ctx, rules.ApplyConfig{
-			Engine: h.Engine, Only: a.only, Messages: h.Mail.AllMessages(ctx, account.ID, window), Batch: a.batch,
-			Labels: h.Mail, Ledger: h.Ledger, People: people, DryRun: dry,
-		})
+		return h.ApplyRules(ctx, app.Application{AccountID: account.ID, Only: a.only, Since: window.Since,
+			Until: window.Until, Batch: a.batch, Again: a.again, DryRun: dry})
 	}
 	if !a.dry && !a.yes {
 		if err := a.confirm(cmd, apply); err != nil {

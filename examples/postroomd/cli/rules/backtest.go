@@ -21,6 +21,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
+	"github.com/postroom-go/postroom/gmail/senders"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/backtest"
@@ -115,7 +116,8 @@ func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *app
 			return err
 		}
 	}
-	return b.report(ctx, cmd, tried, against, h.Mail, h.Mail.AllMessages(ctx, account.ID, window))
+	return b.report(ctx, cmd, tried, against, h.Mail, senders.History{Store: h.Mail},
+		h.Mail.AllMessages(ctx, account.ID, window))
 }
 
 // foreign tries rules on mail from elsewhere, whose labels have only names.
@@ -148,9 +150,9 @@ func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *mails
 			}
 		}
 	}
-	var senders rules.Senders
+	var known rules.Senders
 	if asksSenders(file.Rules) || asksSenders(against) {
-		if senders, err = backtest.SendersOf(cmd.Context(), all); err != nil {
+		if known, err = backtest.SendersOf(cmd.Context(), all); err != nil {
 			return err
 		}
 	}
@@ -164,7 +166,7 @@ func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *mails
 			}
 		}
 	}
-	return b.report(cmd.Context(), cmd, file.Rules, against, senders, messages)
+	return b.report(cmd.Context(), cmd, file.Rules, against, known, nil, messages)
 }
 
 // asksSenders reports whether a rule uses sender_seen, which needs a separate pass over all mail.
@@ -234,10 +236,11 @@ func mailWindow(since, until string, now time.Time) (mailstore.MessageRange, err
 
 // Report runs the backtest and prints it.
 func (b *backtestCommand) report(
-	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, senders rules.Senders,
+	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, known rules.Senders, history rules.History,
 	messages iter.Seq2[*postroom.Message, error],
 ) error {
-	cfg := backtest.Config{Rules: tried, Against: against, Kinds: environment.Kinds, Samples: b.samples, Senders: senders}
+	cfg := backtest.Config{Rules: tried, Against: against, Kinds: environment.Kinds, Samples: b.samples, Senders: known,
+		History: history}
 	if b.samples == 0 {
 		cfg.Samples = -1
 	}

@@ -18,7 +18,7 @@ func New() *cobra.Command {
 	return command.Group("rules",
 		"Check, format, test, try and translate rules, write them with a model, do them to mail that is there, and go back",
 		rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply(), rulesImport(), rulesExport(),
-		rulesHistory(), rulesShow(), rulesDiff(), rulesRestore(), rulesChat())
+		rulesStock(), rulesHistory(), rulesShow(), rulesDiff(), rulesRestore(), rulesChat())
 }
 
 func rulesCheck() *cobra.Command {
@@ -34,7 +34,7 @@ func rulesCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			file, err := environment.ReadRulesFile(args[0], rulesfile.WithNow(time.Now()), refused)
+			file, err := environment.ReadRulesFile(args[0], append(refused, rulesfile.WithNow(time.Now()))...)
 			if err != nil {
 				return err
 			}

@@ -98,7 +98,7 @@ func (c *undoFlags) print(ctx context.Context, h *app.App, cmd *cobra.Command, t
 	}
 	if c.asJSON {
 		err = list.End("endings", t.Endings())
-	} else {
+	} else if err = t.ReadMail(ctx, h); err == nil {
 		err = t.Print(cmd.OutOrStdout())
 	}
 	if err != nil {

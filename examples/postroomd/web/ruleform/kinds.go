@@ -62,8 +62,11 @@ var Groups = []Group{
 		of(nil, rules.IsReply, rules.IsCalendar, rules.IsBounce),
 		of([]string{value}, rules.IsAutomatic, rules.HasUnsubscribe),
 		of(nil, rules.Authenticated), of([]string{part, value}, rules.AuthResult),
-		of(nil, rules.SenderSeen, rules.SenderSpoofed), of([]string{value}, rules.SenderConfusable, rules.HasHiddenText),
-		of(nil, rules.PartsDisagree, rules.IsIncomplete), of([]string{value}, rules.Category),
+		of(nil, rules.SenderSeen, rules.SenderWrittenTo, rules.IAnswered, rules.TheyAnswered),
+		of([]string{value}, rules.ThreadQuiet, rules.SinceIWrote), of(nil, rules.SenderSpoofed),
+		of([]string{value}, rules.SenderConfusable, rules.HasHiddenText),
+		of(nil, rules.PartsDisagree, rules.IsIncomplete), of([]string{value}, rules.Category,
+			rules.Topic, rules.Priority), of(nil, rules.HasActionItems, rules.HasEvent),
 		of(nil, rules.Starred, rules.Important, rules.Unread))},
 }
 

@@ -22,6 +22,8 @@ type Form struct {
 	Condition rules.Condition
 	Action    postroom.ActionType
 	Label     string // of an action that takes one
+	Begins    bool   // a new rule only labels at first
+	Before    string // the rule that a new one is tried before; empty: after all others
 	Marks     []Mark // by the ids of messages
 }
 
@@ -173,7 +175,8 @@ func (f Form) Tree() (string, error) {
 // Read reads what was sent, and makes the change that "do" names, as "add 0.1".
 func Read(sent url.Values) (Form, error) {
 	f := Form{Name: strings.TrimSpace(sent.Get("name")), Known: sent.Get("known") != "",
-		Action: postroom.ActionType(sent.Get("action")), Label: strings.TrimSpace(sent.Get("label"))}
+		Action: postroom.ActionType(sent.Get("action")), Label: strings.TrimSpace(sent.Get("label")),
+		Begins: sent.Get("begins") != "", Before: sent.Get("before")}
 	if err := json.Unmarshal([]byte(sent.Get("tree")), &f.Condition); err != nil || depth(f.Condition) > rules.MaxDepth {
 		return f, errTree
 	}

@@ -95,8 +95,9 @@ type Node struct {
 	Children []Node
 	Inputs   []Input
 	Groups   []Group
-	Removed  bool // it can be removed
-	Unwraps  bool // it can be replaced by its one child
+	Means    string // when a predicate matches
+	Removed  bool   // it can be removed
+	Unwraps  bool   // it can be replaced by its one child
 }
 
 // An Input is a field of a predicate.
@@ -116,6 +117,7 @@ func nodeOf(c rules.Condition, at string, removed bool) Node {
 	if c.Op != "" {
 		return n
 	}
+	n.Means = c.Type.Means()
 	for _, field := range fieldsOf(c.Type) {
 		in := Input{Name: field + " " + at, Field: field, Value: get(c, field)}
 		switch field {
@@ -134,5 +136,5 @@ func nodeOf(c rules.Condition, at string, removed bool) Node {
 // suggested are the lists of suggestions for values.
 var suggested = map[rules.Kind]string{
 	rules.SenderEmail: "senders", rules.To: "senders", rules.Cc: "senders", rules.Address: "senders",
-	rules.SenderDomain: "domains", rules.LabelPresent: "labels",
+	rules.SenderDomain: "domains", rules.LabelPresent: "labels", rules.ListID: "lists",
 }

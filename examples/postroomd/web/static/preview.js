@@ -39,6 +39,22 @@
     if (asked) asked.abort(); // the server ends its work
   }
 
+  // Another kind takes other fields: the server says which. What was typed stays, and so does the focus.
+  async function refit(name) {
+    const answer = await fetch(form.dataset.preview + "?" + new URLSearchParams(new FormData(form)));
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const rule = page.getElementById("rule");
+    if (!rule) return; // Update says why
+    document.getElementById("rule").replaceWith(rule);
+    form.elements[name]?.focus();
+    ask();
+  }
+
+  form.addEventListener("change", (event) => {
+    if (!event.target.name.startsWith("type ")) return;
+    stop();
+    refit(event.target.name);
+  });
   form.addEventListener("input", () => { stop(); timer = setTimeout(ask, 120); });
   addEventListener("pagehide", stop);
   addEventListener("pageshow", ask);

@@ -1,0 +1,4 @@
+package api
+
+// SchemaNames are the names of types in the description.
+var SchemaNames = schemaNames

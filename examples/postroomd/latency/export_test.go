@@ -1,0 +1,4 @@
+package latency
+
+// SQLWaits is for the tests of its plan.
+const SQLWaits = sqlWaits
