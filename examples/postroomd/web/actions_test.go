@@ -73,7 +73,7 @@ var completed = []postroom.ActionState{postroom.ActionCompleted}
 // The page of an action has the trace in which it was done, as the page of its job and the lines of the log have.
 func TestAnActionHasItsTrace(t *testing.T) {
 	w := newWorld(t)
-	action := w.acted(safety.Filter{States: completed})[0].Action
+	action := w.acted(safety.Filter{Types: []postroom.ActionType{postroom.Move}, States: completed})[0].Action
 	job, err := w.Queue.Job(t.Context(), action.JobID)
 	require.NoError(t, err)
 	trace := strings.Split(job.TraceParent, "-")[1]
