@@ -97,6 +97,27 @@ func TestWhatIsOpenIsReadByItsIndex(t *testing.T) {
 	require.Contains(t, rows[0].Detail, "actions_open (account_id=?)")
 }
 
+// Of what was done, a window is read without what was done before it, the newest first.
+func TestAWindowIsReadByItsIndex(t *testing.T) {
+	db := dbtest.SQLite(t)
+	d := newDesk(t, db, nil)
+	query, args, err := Filter{Types: []postroom.ActionType{postroom.Move}, Since: d.now, Until: d.now,
+		Limit: 100}.build(listActions)
+	require.NoError(t, err)
+	var rows []struct {
+		ID, Parent, NotUsed int
+		Detail              string
+	}
+	require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &rows, "EXPLAIN QUERY PLAN "+query, args...))
+	var plan []string
+	for _, row := range rows {
+		plan = append(plan, row.Detail)
+	}
+	require.Contains(t, plan[0], "SEARCH actions USING INDEX sqlite_autoindex_actions_1 (id>?)")
+	require.Contains(t, strings.Join(plan, "\n"), "COVERING INDEX actions_created (created_at>?)")
+	require.NotContains(t, strings.Join(plan, "\n"), "ORDER BY")
+}
+
 // What was done about the mail of a sender is read without all else that was done.
 func TestTheActionsOfASenderAreReadByItsIndex(t *testing.T) {
 	db := dbtest.SQLite(t)

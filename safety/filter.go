@@ -110,8 +110,9 @@ func (f Filter) build(listing string) (query string, args []any, err error) {
 		w.add(isOpen)
 	}
 	in(&w, "decisions.source IN (?)", f.Sources)
-	w.instant("actions.created_at >= ?", f.Since)
-	w.instant("actions.created_at < ?", f.Until)
+	w.instant("actions.id >= "+firstSince, f.Since)
+	w.instant("NOT (actions.created_at < ?)", f.Since) // by itself SQLite would read and sort the whole window
+	w.instant("NOT (actions.created_at >= ?)", f.Until)
 	w.instant("actions.ended_at >= ?", f.EndedSince)
 	w.instant("actions.ended_at < ?", f.EndedUntil)
 	w.sender(f.Sender)

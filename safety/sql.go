@@ -360,6 +360,11 @@ WHERE approvals.outcome = 'waiting'
 	// What has not ended is found by the index actions_open.
 	isOpen = `actions.state IN ('queued', 'executing', 'pending_approval')`
 
+	// The smallest id of the actions since an instant, by the index actions_created: the search for the newest, which
+	// goes by ids, ends there. Where they are many, a page is full before.
+	firstSince = `(SELECT CASE WHEN COUNT(*) < 10000 THEN MIN(id) ELSE '' END
+  FROM (SELECT id FROM actions WHERE created_at >= ? LIMIT 10000) AS since)`
+
 	// By the index decisions_confidence.
 	selectOfConfidence = `SELECT id FROM decisions WHERE confidence < 1 AND confidence BETWEEN ? AND ?`
 

@@ -97,8 +97,8 @@ type ModelAction struct {
 	Group      string               `db:"group_id"`    // of the request; empty if it stood alone
 }
 
-// OfModels lists up to most actions of an account that models have decided on, and that were completed or rejected
-// since an instant, the newest first. Undos and what changes nothing are left out.
+// OfModels lists up to most actions of an account that models have decided on since an instant, and that were completed
+// or rejected, the last decided first. Undos and what changes nothing are left out.
 func (r *Reader) OfModels(ctx context.Context, accountID string, since time.Time, most int) (list []ModelAction,
 	err error) {
 	err = dbquery.Select(ctx, r.db.Reader(), &list, listOfModels, accountID, dbtime.Of(since), most)
@@ -149,7 +149,7 @@ WHERE a.account_id = $1
 ORDER BY a.ended_at DESC, a.id DESC
 LIMIT $5`
 
-	// By the index actions_ended.
+	// By the index decisions_models; SQLite keeps the order of a cross join.
 	listOfModels = `
 SELECT a.id AS action_id, a.message_id, d.sender, a.type, d.confidence, a.state, a.ended_at,
   CASE WHEN a.approval_id <> '' THEN 1 ELSE 0 END AS approved,
@@ -157,14 +157,17 @@ SELECT a.id AS action_id, a.message_id, d.sender, a.type, d.confidence, a.state,
     AS answered_at,
   COALESCE((SELECT MAX(p.group_id) FROM approvals p WHERE p.action_id = a.id AND p.outcome IN ('approved', 'rejected')), '')
     AS group_id
-FROM actions a
-JOIN decisions d ON d.id = a.decision_id AND d.action_type = a.type
-WHERE a.account_id = $1
-  AND a.ended_at >= $2
-  AND a.state IN ('completed', 'rejected')
+FROM decisions d
+CROSS JOIN actions a
+WHERE d.account_id = $1
   AND d.source = 'llm'
+  AND d.created_at >= $2
   AND d.confidence IS NOT NULL
-ORDER BY a.ended_at DESC, a.id DESC
+  AND a.decision_id = d.id
+  AND a.type = d.action_type
+  AND a.state IN ('completed', 'rejected')
+  AND a.ended_at IS NOT NULL
+ORDER BY d.created_at DESC, d.id DESC
 LIMIT $3`
 
 	countDecided = `

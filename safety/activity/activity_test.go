@@ -15,8 +15,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// What was done in a time is read by the index of ends, however much there was before.
-func TestDoneReadsWhatEnded(t *testing.T) {
+// What was done in a time, and what models decided, is read by its index, however much there was before.
+func TestActivityIsReadByIndexes(t *testing.T) {
 	db := dbtest.SQLite(t)
 	files, err := filepath.Glob("../migrations/sqlite/*.sql")
 	require.NoError(t, err)
@@ -29,12 +29,17 @@ func TestDoneReadsWhatEnded(t *testing.T) {
 			return err
 		}))
 	}
-	var plan []struct {
-		ID, Parent, NotUsed int
-		Detail              string
-	}
 	at := dbtime.Of(time.Now())
-	require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &plan, "EXPLAIN QUERY PLAN "+countDone, "account-1", at,
-		at))
-	require.Contains(t, plan[0].Detail, "SEARCH a USING INDEX actions_ended (account_id=? AND ended_at>? AND ended_at<?)")
+	first := func(query string, args ...any) string {
+		var plan []struct {
+			ID, Parent, NotUsed int
+			Detail              string
+		}
+		require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &plan, "EXPLAIN QUERY PLAN "+query, args...))
+		return plan[0].Detail
+	}
+	require.Contains(t, first(countDone, "account-1", at, at),
+		"SEARCH a USING INDEX actions_ended (account_id=? AND ended_at>? AND ended_at<?)")
+	require.Contains(t, first(listOfModels, "account-1", at, 2000),
+		"SEARCH d USING INDEX decisions_models (account_id=? AND created_at>?)")
 }

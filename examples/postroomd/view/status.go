@@ -259,13 +259,14 @@ func newAccountStatus(ctx context.Context, h *app.App, a mailstore.Account) (Acc
 // oldMail says how many messages are left alone that came before the account was added, and what the rules would do
 // with them.
 func oldMail(ctx context.Context, h *app.App, a mailstore.Account) (text string, byRule map[string]int, err error) {
-	old, err := h.Mail.CountOldUpTo(ctx, a, MostMail+1)
+	const most = 1000 // counted: each is read
+	old, err := h.Mail.CountOldUpTo(ctx, a, most+1)
 	if err != nil {
 		return "", nil, err
 	}
 	many := ""
-	if old > MostMail {
-		many, old = "more than ", MostMail
+	if old > most {
+		many, old = "more than ", most
 	}
 	text = fmt.Sprintf("%s%s stored from before %s, and nothing is done to what came before; ", many,
 		printer.Count(old, "message is", "messages are"), printer.Clock(a.DecideSince))

@@ -137,8 +137,8 @@ func TestPagesCountOnlySoMuchMail(t *testing.T) {
 	w.multiply(view.MostMail + 100)
 	w.exec("UPDATE accounts SET decide_since = $1", dbtime.Of(time.Now().AddDate(0, 0, 1)))
 	require.Contains(t, w.get("mailboxes").body, "<dt>Messages stored</dt><dd>more than 10\u202f000</dd>")
-	require.Contains(t, w.get("mailboxes").body, "more than 10000 messages are stored from before")
-	require.Contains(t, w.get("").body, "more than 10000 messages are stored from before")
+	require.Contains(t, w.get("mailboxes").body, "more than 1000 messages are stored from before")
+	require.Contains(t, w.get("").body, "more than 1000 messages are stored from before")
 	for _, path := range []string{"remove", "signout"} {
 		require.Contains(t, w.get("mailboxes/"+account.ID+"/"+path).body, "more than 10\u202f000", path)
 	}
