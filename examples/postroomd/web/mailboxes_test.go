@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -240,6 +241,60 @@ func TestSettingsSayWhenTokensEnd(t *testing.T) {
 	require.Regexp(t, `<strong>former</strong>(?s:.{1,120})without end: revoke it`, body)
 	require.NotContains(t, body, "<strong>ended</strong>")
 	require.NotContains(t, body, "<strong>revoked</strong>")
+}
+
+// A token is made and revoked on the page. Its secret is shown once, and is in no address.
+func TestATokenIsMadeAndRevokedOnThePage(t *testing.T) {
+	w := newWorld(t)
+	b := browsertest.Browse(t)
+	for width, scheme := range map[int64]string{1280: "dark", 390: "light"} {
+		name := fmt.Sprintf("desk-%d", width)
+		b.Size(width, 844)
+		b.Scheme(scheme)
+		b.Open(w.url + "settings")
+		b.Until(ready)
+		browsertest.Eval[any](b, `document.querySelector("#tokens details").open = true`)
+		if width == 1280 { // it looks at all of them
+			fits(b, "token")
+		}
+		browsertest.Eval[any](b, `(() => { const f = document.querySelector("#tokens details form");
+			f.elements.name.value = "`+name+`"; f.querySelector("button").click(); })()`)
+		b.Until(`!!document.querySelector("#tokens [role=status] pre")`)
+		if width == 1280 {
+			fits(b, "token-made")
+		}
+		secret := browsertest.Eval[string](b, `document.querySelector("#tokens [role=status] pre").textContent`)
+		token, err := tokens.New(w.DB).Find(t.Context(), secret)
+		require.NoError(t, err)
+		require.Equal(t, name, token.Name)
+		require.Equal(t, tokens.See, token.Scope)
+		require.Empty(t, token.Mailboxes)
+		require.WithinDuration(t, time.Now().AddDate(0, 0, tokens.MostDays), token.ExpiresAt, time.Hour)
+		require.NotContains(t, browsertest.Eval[string](b, `location.href`), secret)
+		require.NotContains(t, w.get("settings").body, secret)
+		browsertest.Eval[any](b, `document.querySelector('[formaction$="settings/tokens/`+name+`/revoke"]').click()`)
+		b.Until(`document.querySelector(".done")?.textContent.includes("revoked")`)
+		_, err = tokens.New(w.DB).Find(t.Context(), secret)
+		require.ErrorIs(t, err, tokens.ErrUnknown)
+	}
+	b.Quiet()
+
+	form := url.Values{"name": {"desk two"}, "scope": {"own"}, "days": {"30"}}
+	wrong := w.post("settings/tokens", form)
+	require.Equal(t, http.StatusUnprocessableEntity, wrong.status)
+	require.Contains(t, wrong.body, "is no name of a token")
+	require.Contains(t, wrong.body, `value="desk two"`)
+	for name, value := range map[string]string{"days": "91", "scope": "all", "name": "desk-390"} {
+		form := url.Values{"name": {"desk-2"}, "scope": {"own"}, "days": {"30"}}
+		form.Set(name, value)
+		require.Equal(t, http.StatusUnprocessableEntity, w.post("settings/tokens", form).status, name)
+	}
+	form = url.Values{"name": {"desk-2"}, "scope": {"own"}, "days": {"30"}, "box": {"nobody@example.org"}}
+	require.Equal(t, http.StatusNotFound, w.post("settings/tokens", form).status)
+	form.Set("box", sample.Owner)
+	require.Equal(t, http.StatusOK, w.post("settings/tokens", form).status)
+	require.Contains(t, w.get("settings").body, "<strong>desk-2</strong> <span>own</span> <span>"+sample.Owner)
+	require.Equal(t, http.StatusConflict, w.post("settings/tokens/none/revoke", url.Values{}).status)
 }
 
 // endless takes the end from a token, as those have none that were made before all had to end.

@@ -217,6 +217,7 @@ var said = map[string]string{
 	"enable-instruction": "The models follow it again.", "disable-instruction": "The models do not see it any more.",
 	"add-instruction":    "The instruction is saved: models are told, from the next message on.",
 	"change-instruction": "The instruction is changed.",
+	"revoke-token":       "The token is revoked: nothing is done by it any more.",
 	"remove-instruction": "The instruction is removed, with what it forbade.",
 	"enable-rule":        "The rule is enabled.",
 	"disable-rule":       "The rule is disabled: it decides nothing.", "move-rule": "The order is changed.",

@@ -99,6 +99,8 @@ func (h *Handler) routes() []route {
 		{"POST /models/instructions/{id}/enable", own, ofEverything, h.setInstruction(true)},
 		{"POST /models/instructions/{id}/disable", own, ofEverything, h.setInstruction(false)},
 		{"GET /settings", own, ofEverything, h.show(h.settings)},
+		{"POST /settings/tokens", own, ofEverything, http.HandlerFunc(h.addToken)},
+		{"POST /settings/tokens/{name}/revoke", own, ofEverything, http.HandlerFunc(h.revokeToken)},
 		{"GET /audit", see, ofEverything, h.show(h.audit)},
 		{"GET /audit/export", own, ofEverything, http.HandlerFunc(h.exportAudit)},
 		{"POST /mailboxes/{id}/resume", own, h.ofAccount, http.HandlerFunc(h.resumeMailbox)},
