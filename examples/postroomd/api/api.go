@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/bulk"
+	"github.com/postroom-go/postroom/examples/postroomd/editor"
 	"github.com/postroom-go/postroom/examples/postroomd/fixing"
 	"github.com/postroom-go/postroom/examples/postroomd/subscriptions"
 	"github.com/postroom-go/postroom/examples/postroomd/tokens"
@@ -62,7 +63,7 @@ func routes(h *app.App, done <-chan struct{}) []webapi.Route {
 	of := mailboxes{h}
 	return slices.Concat(instructionsAPI{h}.routes(), approvalsAPI{h, of}.routes(), mailAPI{h, of}.routes(),
 		fixAPI{h, of}.routes(),
-		bulkAPI{h, of}.routes(), actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(), ruleActivityAPI{h, of}.routes(),
+		bulkAPI{h, of}.routes(), actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(), ruleActivityAPI{h, of}.routes(), rulesTextAPI{h, of}.routes(),
 		mailboxesAPI{h, of}.routes(), archiveAPI{h, of}.routes(), awayAPI{h, of}.routes(),
 		jobsAPI{h}.routes(), tasksAPI{h, of}.routes(),
 		notesAPI{h, of}.routes(),
@@ -116,7 +117,7 @@ func status(err error) int {
 		return http.StatusForbidden
 	case is(guidance.ErrChanged, bulk.ErrChanged, fixing.ErrChanged, subscriptions.ErrChanged, safety.ErrState,
 		safety.ErrApprovalVoid, safety.ErrApprovalExpired, safety.ErrAltered, rules.ErrDecidedAgain, lessons.ErrState,
-		lessons.ErrBulk, lessons.ErrRight):
+		lessons.ErrBulk, lessons.ErrRight, editor.ErrChanged):
 		return http.StatusConflict
 	case is(app.ErrNotRevoked):
 		return http.StatusBadGateway

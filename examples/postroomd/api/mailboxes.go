@@ -40,6 +40,8 @@ func (a mailboxesAPI) routes() []webapi.Route {
 			NoBody: true, Takes: app.MaxSignOut,
 			Summary: "Sign out: take back at Google what was granted, and stop the jobs until a sign-in"},
 			a.signOut),
+		webapi.Handle(webapi.Route{Method: http.MethodDelete, Path: one, Scope: webapi.Own, Account: a.of.byPath,
+			Summary: "Remove a mailbox: what is stored of it here; what was done stays on record"}, a.remove),
 		webapi.Handle(webapi.Route{Method: http.MethodGet, Path: one + "/look", Scope: webapi.See, Account: a.of.byPath,
 			Summary: "Show what the newest mail of a mailbox is, and which rules would sort it"}, a.lastLook),
 		webapi.Handle(webapi.Route{Method: http.MethodPost, Path: one + "/look", Scope: webapi.Approve, Account: a.of.byPath,
@@ -131,6 +133,19 @@ func (a mailboxesAPI) signIn(r *http.Request, in signInBody) (v signingIn, err e
 	v.Email = in.Email
 	v.Address, err = a.app.BeginSignIn(r.Context(), in.Email, webapi.CallerOf(r).Name)
 	return v, err
+}
+
+// A removedMailbox is a mailbox that is not here any more.
+type removedMailbox struct {
+	Email string `json:"email"`
+}
+
+func (a mailboxesAPI) remove(r *http.Request, _ webapi.None) (v removedMailbox, err error) {
+	account, err := a.of.ofPath(r)
+	if err == nil {
+		err = a.app.RemoveAccount(r.Context(), account.ID, webapi.CallerOf(r).Name)
+	}
+	return removedMailbox{account.Email}, err
 }
 
 type signOutBody struct {

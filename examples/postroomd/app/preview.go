@@ -17,7 +17,7 @@ import (
 const (
 	PreviewSince   = 90 * 24 * time.Hour // before the newest message
 	PreviewHits    = 20
-	previewFirst   = 60 * time.Millisecond // of work until the first state
+	previewFirst   = 60 * time.Millisecond  // of work until the first state
 	previewEach    = 250 * time.Millisecond // of work between two states
 	previewLongest = 2 * time.Second        // of work in all
 	previewSenders = 20                     // a rule about more reads all messages

@@ -117,7 +117,7 @@ func (e *Editor) Options(path string) []rulesfile.ParseOption {
 
 // Change replaces the rules by the file that change returns. If a file is configured, it does so for all mailboxes
 // that read it, otherwise for the given one. It counts the changes for the given mailbox, and creates the labels that
-// the file names. what is the source of the change.
+// the file names. what is the source of the change; empty: none but the file.
 //
 // The file is what the next start reads. It is written last, just before the transaction commits, under a lock that
 // all changes of rules take: if the process is killed in between, the file has changed, and the next start reads it.
@@ -213,7 +213,9 @@ func (e *Editor) Readers(ctx context.Context, accountID string) ([]Reader, error
 func (e *Editor) storeRules(ctx context.Context, tx queue.Tx, reader Reader, what string,
 	file *rulesfile.File) (rulestore.Imported, error) {
 	own := file.For(reader.accountID, reader.address)
-	own.Name = what + ": " + file.Name
+	if what != "" {
+		own.Name = what + ": " + file.Name
+	}
 	own.ResolveLabels(reader.labelID)
 	done, err := e.rules.ImportFile(ctx, tx, reader.accountID, own.ImportSource())
 	if err != nil {

@@ -3,6 +3,9 @@ package editor
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -133,14 +136,25 @@ func (e *Editor) Text(ctx context.Context, accountID string) (string, error) {
 	return e.rulesText(ctx, e.db.Reader(), accountID, path)
 }
 
+// ErrChanged reports that the rules are not those any more that a change was made from.
+var ErrChanged = errors.New("the rules have been changed meanwhile: keep your text, read them again, and repeat the change")
+
+// Digest tells one text of rules from another.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
 // Save replaces the rules of a mailbox, and the configured file, by those of a file, if they still are what was read
-// as before.
+// as before; else it fails with [ErrChanged]. by is the person whose change it is.
 func (e *Editor) Save(ctx context.Context, accountID, by, before string, file *rulesfile.File) (
 	rulestore.Imported, error,
 ) {
-	return e.Change(ctx, accountID, by, func(_ context.Context, _ queue.Tx, current string) (*rulesfile.File, error) {
+	named := *e
+	named.rules = e.as(by)
+	return named.Change(ctx, accountID, "", func(_ context.Context, _ queue.Tx, current string) (*rulesfile.File, error) {
 		if current != before {
-			return nil, usage.Errorf("The rules have been changed meanwhile: copy your text, and reload the page.")
+			return nil, usage.Wrap(ErrChanged)
 		}
 		return file, nil
 	})

@@ -10,6 +10,16 @@ import (
 	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
+// CheckNewest refuses with [ErrChanged] if a version is not the newest of the rules of a mailbox: who goes back has seen
+// others than those that are there.
+func (e *Editor) CheckNewest(ctx context.Context, accountID string, number int64) error {
+	newest, err := e.rules.Versions(ctx, rulestore.VersionFilter{Account: &accountID, Limit: 1})
+	if err == nil && (len(newest) == 0 || newest[0].Number != number) {
+		err = usage.Wrap(ErrChanged)
+	}
+	return err
+}
+
 // Restore goes back to a version of the rules, in its mailbox, or, if a file is configured, in all mailboxes that read
 // it; that makes a version. The file is written as well; written is its path if that has changed it. A file that holds
 // what no version does is kept, and nothing is changed, unless overwrite is set.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/postroom-go/postroom/examples/postroomd/ruledraft"
+	"github.com/postroom-go/postroom/examples/postroomd/editor"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/rules/rulesfile"
@@ -67,39 +67,16 @@ func (h *Handler) importedInEditor(
 	if err != nil {
 		return nil, err
 	}
-	translation, err := ruledraft.Translate(text, account.Email, h.app.Env.ActionKinds())
-	if err != nil {
-		return nil, err
-	}
-	page.Lost = translation.Untranslated
-	before, err := h.app.RuleEditor.Text(ctx, account.ID)
-	if err != nil {
-		return nil, err
-	}
-	path, err := h.app.RuleEditor.Path(ctx, account.ID)
-	if err != nil {
-		return nil, err
-	}
-	file, err := h.parseRules(ctx, account.ID, before, before)
-	if err == nil && before == "" {
-		file, err = h.app.RuleEditor.Written(path, before)
-	}
-	if err != nil {
-		return nil, usage.Errorf("The rules that are there have a fault, which is to be mended first: %w", err)
-	}
-	added, err := ruledraft.AddTranslation(file, translation, h.app.RuleEditor.Options(path)...)
-	if err != nil {
+	added, err := h.app.RuleEditor.Import(ctx, account, text, func(before string) (*rulesfile.File, error) {
+		return h.parseRules(ctx, account.ID, before, before)
+	})
+	if page.Lost = added.Lost; err != nil {
 		return nil, err
 	}
 	page.Taken, page.Known = added.Taken, added.Known
-	switch {
-	case len(added.Taken) == 0 && len(added.Known) > 0:
-		return nil, usage.Errorf("All of it that rules can say is among your rules already.")
-	case len(added.Taken) == 0:
-		return nil, usage.Errorf("No rule can be made of it.")
-	}
-	editor := &editorPage{Text: added.File.Source, Seen: textHash(before), Mailbox: account.Email, Imported: page.imported}
-	return editorView(editor), h.checked(ctx, editor, account, before, added.File)
+	before := added.Before
+	opened := &editorPage{Text: added.File.Source, Seen: editor.Digest(before), Mailbox: account.Email, Imported: page.imported}
+	return editorView(opened), h.checked(ctx, opened, account, before, added.File)
 }
 
 // filtersOf is the file of the form, or the text that was pasted.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/editor"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/web/ruleform"
 	"github.com/postroom-go/postroom/gmail/mailstore"
@@ -257,7 +258,7 @@ func (h *Handler) ruleInEditor(
 	if revised, err = h.withTests(ctx, account, revised, form, path); err != nil {
 		return nil, err
 	}
-	page := &editorPage{Text: revised.Source, Seen: textHash(before), Mailbox: account.Email}
+	page := &editorPage{Text: revised.Source, Seen: editor.Digest(before), Mailbox: account.Email}
 	v := editorView(page)
 	return v, h.checked(ctx, page, account, before, revised)
 }

@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -11,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/editor"
 	"github.com/postroom-go/postroom/examples/postroomd/learning"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	texts "github.com/postroom-go/postroom/examples/postroomd/view"
@@ -19,7 +18,6 @@ import (
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/backtest"
 	"github.com/postroom-go/postroom/rules/rulesfile"
-	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
 // A rulesPage lists the rules of a mailbox.
@@ -182,7 +180,7 @@ func (h *Handler) editor(ctx context.Context, u *url.URL) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := &editorPage{Text: text, Seen: textHash(text), Mailbox: account.Email}
+	page := &editorPage{Text: text, Seen: editor.Digest(text), Mailbox: account.Email}
 	if query := u.Query(); query.Get("like") != "" {
 		err = h.draft(ctx, page, account, query)
 	}
@@ -191,11 +189,6 @@ func (h *Handler) editor(ctx context.Context, u *url.URL) (*view, error) {
 
 func editorView(page *editorPage) *view {
 	return &view{name: "editor", title: "Edit the rules", data: page}
-}
-
-func textHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:16])
 }
 
 // edit checks the text of the form, and stores it if the form asks for that. A text with a fault comes back with it.
@@ -249,8 +242,8 @@ func (h *Handler) parseRules(ctx context.Context, accountID, before, text string
 
 // save stores the file, if the rules still are what its text was made from.
 func (h *Handler) save(ctx context.Context, accountID, by, seen, before string, file *rulesfile.File) error {
-	if textHash(before) != seen {
-		return usage.Errorf("The rules have been changed meanwhile: copy your text, and open the editor again.")
+	if editor.Digest(before) != seen {
+		return usage.Wrap(editor.ErrChanged)
 	}
 	_, err := h.app.RuleEditor.Save(ctx, accountID, by, before, file)
 	return err
@@ -263,24 +256,17 @@ func (h *Handler) restoreRules(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, postroom.ErrNotFound)
 		return
 	}
+	newest, err := strconv.ParseInt(r.PostFormValue("newest"), 10, 64)
+	if err != nil {
+		h.failed(w, r, usage.Wrap(editor.ErrChanged))
+		return
+	}
 	version, err := h.app.Rules.Version(r.Context(), number)
 	if err == nil {
-		err = h.checkNewest(r.Context(), version.AccountID, r.PostFormValue("newest"))
+		err = h.app.RuleEditor.CheckNewest(r.Context(), version.AccountID, newest)
 	}
 	if err == nil {
 		_, _, err = h.app.RuleEditor.Restore(r.Context(), by(r), version, false)
 	}
 	h.done(w, r, "restore-rules", err)
-}
-
-// checkNewest refuses to go back if the newest version of a mailbox is not the one that the page has shown.
-func (h *Handler) checkNewest(ctx context.Context, accountID, shown string) error {
-	newest, err := h.app.Rules.Versions(ctx, rulestore.VersionFilter{Account: &accountID, Limit: 1})
-	if err != nil {
-		return err
-	}
-	if len(newest) == 0 || strconv.FormatInt(newest[0].Number, 10) != shown {
-		return usage.Errorf("The rules have been changed meanwhile: look at the versions again.")
-	}
-	return nil
 }

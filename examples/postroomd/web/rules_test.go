@@ -57,7 +57,7 @@ func TestRulesAreSteered(t *testing.T) {
 		require.Len(t, w.rules(), 1)
 		versions, err := w.Rules.Versions(t.Context(), rulestore.VersionFilter{Limit: 2})
 		require.NoError(t, err)
-		require.Contains(t, versions[0].By.Detail, access.LocalName)
+		require.Equal(t, access.LocalName, versions[0].By.Name)
 
 		b.Open(w.url + "rules/versions")
 		browsertest.Eval[any](b, `document.querySelectorAll("#list a")[1].click()`)
