@@ -124,6 +124,16 @@ func (r *draftRow) save(ctx context.Context, tx queue.Tx, open time.Duration) er
 	return nil
 }
 
+// EndCalls says of the drafts that no call of before can have an effect any more, so that nothing waits to see whether
+// one has. It is for a host whose Gmail, as that of a demo, has ended with the process that made the calls, before
+// anything else is done with drafts.
+func EndCalls(ctx context.Context, db queue.DB) error {
+	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := maildb.Exec(ctx, tx, "drafts", sqlEndDraftCalls, dbtime.Of(queue.Now(tx)))
+		return err
+	})
+}
+
 // now returns the time of the database, which attempts use.
 func (s messageRows) now(ctx context.Context) (now time.Time, err error) {
 	err = s.db.Write(ctx, func(_ context.Context, tx queue.Tx) error { now = queue.Now(tx); return nil })

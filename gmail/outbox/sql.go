@@ -239,4 +239,9 @@ UPDATE drafts
 SET state = $1, rfc_message_id = $2, provider_draft_id = $3, provider_thread_id = $4, sent_message_id = $5, history_id = $6,
   open_until = $7, version = version + 1, updated_at = $8, original_message_id = $9, payload_json = $10
 WHERE account_id = $11 AND draft_key = $12 AND version = $13`
+
+	sqlEndDraftCalls = `
+UPDATE drafts
+SET open_until = $1, version = version + 1
+WHERE open_until > $1`
 )

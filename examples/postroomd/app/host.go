@@ -33,6 +33,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/escalation"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/notes"
+	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/pipeline"
 	"github.com/postroom-go/postroom/gmail/reminders"
 	"github.com/postroom-go/postroom/gmail/replies"
@@ -269,7 +270,13 @@ func (h *App) work(ctx context.Context) (err error) {
 	if err := h.open(ctx); err != nil {
 		return errors.Join(err, h.closeGmail(), h.release())
 	}
-	if err = h.Archive.Lock(); err == nil {
+	if h.Env.Demo {
+		err = outbox.EndCalls(ctx, h.DB)
+	}
+	if err == nil {
+		err = h.Archive.Lock()
+	}
+	if err == nil {
 		err = h.recordSettings(ctx)
 	}
 	if err == nil {

@@ -267,7 +267,7 @@ func (h *App) openEnrichment() error {
 		return nil
 	}
 	cfg := enrichment.Config{Settings: &h.Env.Config, Queue: h.Queue, Mail: h.Mail, Clients: h.Clients,
-		Ended: h.DecideMeant, Held: h.Ledger.Held, Zone: h.OwnZone(), Logger: h.Log}
+		Decisions: h.Ledger.Decisions, Ended: h.DecideMeant, Held: h.Ledger.Held, Zone: h.OwnZone(), Logger: h.Log}
 	if !h.Env.Demo {
 		cfg.Page = gmailapi.PageOf
 	}

@@ -67,7 +67,7 @@ func TestDemoShowsWhatMailMeans(t *testing.T) {
 	require.Equal(t, m.Messages, m.WithoutModel+m.ModelCalls+m.Unknown, "one call a message at most")
 	require.Greater(t, 2*m.WithoutModel, m.Messages)
 	require.Greater(t, len(m.Categories), 6)
-	require.Len(t, m.Examples, 3)
+	require.Len(t, m.Examples, 4)
 
 	require.Len(t, m.Notes, 2)
 	for _, n := range m.Notes {

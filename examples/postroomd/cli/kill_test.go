@@ -89,7 +89,7 @@ func program(t *testing.T, limit time.Duration, args ...string) (stdout string, 
 	if ctx.Err() != nil {
 		return "", true
 	}
-	require.NoError(t, err, errs.String())
+	require.NoError(t, err, errs.String()+out.String())
 	return out.String(), false
 }
 

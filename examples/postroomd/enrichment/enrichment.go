@@ -22,6 +22,7 @@ import (
 	"github.com/postroom-go/postroom/mime/calendar"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
 )
 
 // A Service is that of package enrich, once [Service.Open] was called; the pipeline is made before, and knows it.
@@ -39,6 +40,8 @@ type Config struct {
 	Clients  gmailapi.Clients
 	// Model is asked about what nothing else tells; nil: nobody is.
 	Model enrich.Model
+	// Decisions lists decisions, as [safety.Ledger.Decisions] does.
+	Decisions func(ctx context.Context, f safety.Filter) ([]safety.DecisionRecord, error)
 	// Held returns an error while nothing may be changed.
 	Held func(ctx context.Context) error
 	// Page is the address at which Gmail shows a message of a mailbox; nil: there is none.
@@ -68,7 +71,7 @@ func (s *Service) Open(c Config) error {
 		Queue: c.Queue, Messages: c.Mail, LimitKey: mailstore.LimitKey, Stages: stages, Categories: categories,
 		Levels: levels, SureFrom: set.SureFrom,
 		ModelAge: c.Settings.LLM.Age, WrittenTo: senders.Correspondents{Store: c.Mail}.WrittenTo, Logger: c.Logger,
-		Owner: c.owner, Calendars: c.calendars,
+		First: c.named(categories), Owner: c.owner, Calendars: c.calendars,
 		OnEnded: func(ctx context.Context, msg *postroom.Message, e *enrich.Enrichment) (
 			func(context.Context, queue.Tx) error, error) {
 			return s.follow(e), c.Ended(ctx, msg)
