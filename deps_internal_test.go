@@ -23,7 +23,7 @@ var internalPackages = map[string]struct {
 		"undo", "examples/postroomd/",
 	}},
 	"internal/dbquery": {
-		users: []string{"gmail/notes", "gmail/appointments", "rules/lessons", "rules/onboarding", "gmail/reminders",
+		users: []string{"gmail/filing", "gmail/notes", "gmail/appointments", "rules/lessons", "rules/onboarding", "gmail/reminders",
 			"gmail/archive", "gmail/away",
 			"gmail/tasks", "gmail/voice", "gmail/drafting", "gmail/unsubscribe", "llm/agent",
 			"gmail/aging", "gmail", "gmail/gmailtest", "gmail/gmailtest/oauth", "gmail/replies", "llm", "llm/enrich",
@@ -47,7 +47,7 @@ var internalPackages = map[string]struct {
 		"safety/discord", "gmail/gmailapi", "gmail/internal/maildb", "gmail/mailindex", "gmail/mailstore",
 		"safety/events", "safety/stop",
 	}},
-	"internal/dbtime": {users: []string{"gmail/appointments", "gmail/notes", "rules/lessons", "rules/onboarding",
+	"internal/dbtime": {users: []string{"gmail/appointments", "gmail/filing", "gmail/notes", "rules/lessons", "rules/onboarding",
 		"gmail/reminders", "gmail/archive",
 		"gmail/away", "gmail/tasks", "gmail/voice", "gmail/drafting", "gmail/unsubscribe", "llm/agent",
 		"gmail/aging", "gmail", "gmail/replies", "llm", "llm/enrich", "llm/decide", "llm/guidance",
@@ -61,7 +61,7 @@ var internalPackages = map[string]struct {
 		"examples/postroomd/tokens",
 	}},
 	"internal/dayspan": {users: []string{"rules", "safety/limits"}},
-	"internal/fields": {users: []string{"gmail/appointments", "gmail/notes", "rules/lessons", "rules/onboarding",
+	"internal/fields": {users: []string{"gmail/appointments", "gmail/filing", "gmail/notes", "rules/lessons", "rules/onboarding",
 		"gmail/reminders", "gmail/archive",
 		"gmail/away", "gmail/escalation", "gmail/tasks", "gmail/voice",
 		"gmail/drafting", "llm/agent", "llm/compose",
@@ -88,8 +88,8 @@ var internalPackages = map[string]struct {
 		imports: []string{"golang.org/x/net/"},
 	},
 	"internal/migrate": {
-		users: []string{"gmail/notes", "gmail/appointments", "rules/lessons", "rules/onboarding", "gmail/reminders",
-			"gmail/archive", "gmail/away",
+		users: []string{"gmail/filing", "gmail/notes", "gmail/appointments", "rules/lessons", "rules/onboarding",
+			"gmail/reminders", "gmail/archive", "gmail/away",
 			"gmail/tasks", "gmail/voice", "gmail/drafting", "gmail/unsubscribe", "llm/agent",
 			"gmail/mailstore", "gmail/gmailtest", "gmail/replies", "llm", "llm/enrich", "llm/decide", "llm/guidance",
 			"queue", "rules/rulestore",
@@ -183,8 +183,8 @@ var internalPackages = map[string]struct {
 	},
 	// The files of a folder of the user, with names and contents of strangers.
 	"gmail/internal/safefolder": {
-		users:   []string{"gmail/notes", "gmail/appointments"},
-		imports: []string{"queue", "mime/htmltext", "golang.org/x/text/"},
+		users:   []string{"gmail/notes", "gmail/filing", "gmail/appointments"},
+		imports: []string{"", "queue", "mime/htmltext", "golang.org/x/text/"},
 	},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
 	"gmail/gmailtest/internal/rawmail": {

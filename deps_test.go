@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"gmail/replies":                 {"", "queue", "gmail/mailstore", "gmail/internal/"},
 	"gmail/reminders":               {"", "queue", "gmail/internal/"},
 	"gmail/tasks":                   {"", "queue", "gmail/internal/"},
+	"gmail/filing":                  {"", "queue", "mime", "gmail/internal/"},
 	"gmail/notes":                   {"", "queue", "mime/", "gmail/internal/"},
 	"gmail/appointments":            {"", "queue", "mime", "gmail/gmailapi", "gmail/outbox", "gmail/internal/"},
 	"gmail/drafting":                {"", "queue", "mime", "mime/", "gmail", "gmail/gmailapi", "gmail/mailstore", "gmail/outbox", "gmail/replies"},
@@ -193,7 +194,8 @@ func TestGmailBringsNoClientOfPubSub(t *testing.T) {
 
 // The SDKs of clouds cost 9 and 22 MB, and the daemon archives into a folder.
 func TestTheArchiveBringsNoCloud(t *testing.T) {
-	for _, pkg := range []string{"./gmail/archive", "./gmail/archive/folder", "./examples/postroomd"} {
+	for _, pkg := range []string{"./gmail/archive", "./gmail/archive/folder", "./gmail/filing",
+		"./examples/postroomd"} {
 		for _, dep := range list(t, pkg, "{{.ImportPath}}", "-deps") {
 			for _, path := range []string{"github.com/aws", "cloud.google.com/go/storage", "github.com/Azure",
 				"gocloud.dev/blob/gcsblob", "gocloud.dev/blob/s3blob", "gocloud.dev/blob/azureblob"} {

@@ -119,7 +119,7 @@ func (v *Vault) plan(ctx context.Context, f safefolder.Folder, a postroom.Action
 		return plan{Path: k.notes[i].Path}, nil
 	}
 	p.ThreadID, p.Digits = m.ThreadID, digits(mailbox, m, 6)
-	p.Dir, p.Base = v.path.fill(m, v.at(m), mailbox)
+	p.Dir, p.Base = v.path.Fill(safefolder.Filling{Message: m, At: v.at(m), Mailbox: mailbox})
 	content := page{message: m, mailbox: mailbox, texts: []string{text}}
 	if row, ok := k.last(); ok {
 		found, err := f.Hash(row.Path)

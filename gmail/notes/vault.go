@@ -49,7 +49,7 @@ type File struct {
 // A Vault keeps notes in a folder. It is safe for concurrent use. [New] makes one.
 type Vault struct {
 	cfg  Config
-	path pathTemplate
+	path safefolder.Template
 	// mu is held while files change: a file system without links cannot put a file only where none is.
 	mu sync.Mutex
 	// outside makes the calls that touch files.

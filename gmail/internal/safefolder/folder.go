@@ -26,11 +26,11 @@ const (
 	dirPerm  = 0o700
 )
 
-// mostFile bounds what is read of a file to compare it, in bytes.
-const mostFile = 64 << 20
+// MostFile bounds what is read of a file to compare it, in bytes.
+const MostFile = 64 << 20
 
-// mostAlike bounds the files of one name.
-const mostAlike = 1000
+// MostAlike bounds the files of one name.
+const MostAlike = 1000
 
 // Words are what errors call a folder.
 type Words struct {
@@ -125,7 +125,7 @@ func (f Folder) Hash(name string) (string, error) {
 		return "", nil
 	case err != nil:
 		return "", f.fails("look at", name, err)
-	case !info.Mode().IsRegular() || info.Size() > mostFile:
+	case !info.Mode().IsRegular() || info.Size() > MostFile:
 		return "other", nil
 	}
 	file, err := f.root.Open(name)
@@ -136,7 +136,7 @@ func (f Folder) Hash(name string) (string, error) {
 		return "", f.fails("read", name, err)
 	}
 	h := sha256.New()
-	_, err = io.Copy(h, io.LimitReader(file, mostFile+1))
+	_, err = io.Copy(h, io.LimitReader(file, MostFile+1))
 	if err = errors.Join(err, file.Close()); err != nil {
 		return "", f.fails("read", name, err)
 	}
@@ -149,39 +149,57 @@ func HashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Create writes a new file, and returns its path: the given one, or the first that is free of those with the digits of
-// the message, and then a number, before the ending. A file that has this content already is taken for it.
+// Create writes a new file, and returns its path: the first of [Alternative] that is free. A file that has this content
+// already is taken for it.
 func (f Folder) Create(dir, base, digits, ending string, content []byte) (string, error) {
-	for n := range mostAlike {
-		name := base
-		if n > 0 {
-			name += " " + digits
-		}
-		if n > 1 {
-			name += " " + strconv.Itoa(n)
-		}
-		name = path.Join(dir, name+ending)
-		found, err := f.Hash(name)
-		if err != nil {
-			return "", err
-		}
-		if found == "" {
-			if err = f.place(name, content); err == nil {
-				return name, nil
-			}
-			if !errors.Is(err, fs.ErrExist) {
-				return "", err
-			}
-			if found, err = f.Hash(name); err != nil { // somebody was faster
-				return "", err
-			}
-		}
-		if found == HashOf(content) {
-			return name, f.clear(beside(name, content))
+	for n := range MostAlike {
+		name := Alternative(dir, base, digits, ending, n)
+		if placed, err := f.Place(name, content); placed || err != nil {
+			return name, err
 		}
 	}
-	return "", fmt.Errorf("%s: there are %d files with the name %s: %s", f.words.Package, mostAlike,
-		path.Join(dir, base+ending), f.words.Full)
+	return "", TooMany(Alternative(dir, base, digits, ending, 0), f.words)
+}
+
+// Alternative is the path that is tried after n others of the same name: the given one, then with the digits, and then
+// with a number as well, before the ending.
+func Alternative(dir, base, digits, ending string, n int) string {
+	if n > 0 {
+		base += " " + digits
+	}
+	if n > 1 {
+		base += " " + strconv.Itoa(n)
+	}
+	return path.Join(dir, base+ending)
+}
+
+// TooMany is the error when no alternative of a name is free.
+func TooMany(name string, words Words) error {
+	return fmt.Errorf("%s: there are %d files with the name %s: %s", words.Package, MostAlike, name, words.Full)
+}
+
+// Place writes a file, and reports whether it is there: it is not if another one is. One that has this content already
+// is taken for it.
+func (f Folder) Place(name string, content []byte) (bool, error) {
+	found, err := f.Hash(name)
+	if err != nil {
+		return false, err
+	}
+	if found == "" {
+		if err = f.place(name, content); err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return false, err
+		}
+		if found, err = f.Hash(name); err != nil { // somebody was faster
+			return false, err
+		}
+	}
+	if found != HashOf(content) {
+		return false, nil
+	}
+	return true, f.clear(beside(name, content))
 }
 
 // place writes a file where none is; the error is [fs.ErrExist] if one is there.
