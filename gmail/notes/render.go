@@ -201,7 +201,7 @@ func quoted(text string) string {
 
 // digits are the first digits of the hash of a message, as every database that has the message computes it.
 func digits(mailbox string, m *postroom.Message, n int) string {
-	return safefolder.HashOf([]byte(strings.ToLower(mailbox) + "\n" + m.ProviderID))[:n]
+	return safefolder.Digits(mailbox, m, n)
 }
 
 // filesOf is the folder of the attached files of a message.

@@ -119,3 +119,8 @@ func (f Filling) value(name string) string {
 	}
 	return variables[name](f.Message, f.At, f.Mailbox)
 }
+
+// Digits are the first n digits of the hash of a message, as every database that has the message computes it.
+func Digits(mailbox string, m *postroom.Message, n int) string {
+	return HashOf([]byte(strings.ToLower(mailbox) + "\n" + m.ProviderID))[:n]
+}
