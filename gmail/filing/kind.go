@@ -203,21 +203,11 @@ func (c *Cabinet) file(ctx context.Context, run postroom.Run, a postroom.Action)
 	if err != nil {
 		return done, err
 	}
-	paths := make([]string, len(chosen.Files))
-	if len(paths) > 0 {
-		err = c.fenced(ctx, run, func() (err error) {
-			for i, f := range chosen.Files {
-				if paths[i], err = j.write(ctx, f); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return done, err
-		}
+	paths, err := j.write(ctx, run, chosen.Files)
+	if err != nil {
+		return done, err
 	}
-	done.Undo = postroom.Parameters{hintFiles: paths, HintSaid: chosen.Said}
+	done.Undo = postroom.Parameters{hintFiles: paths, hintSaid: chosen.Said}
 	done.Commit = func(ctx context.Context, tx postroom.Tx) error { return record(ctx, tx, a, chosen.Files) }
 	return done, nil
 }
@@ -225,8 +215,22 @@ func (c *Cabinet) file(ctx context.Context, run postroom.Run, a postroom.Action)
 // The data of an action's undo.
 const (
 	hintFiles = "files" // the paths of the files
-	HintSaid  = "said"  // what became of the attached files, for people
+	hintSaid  = "said"  // what became of the attached files, for people
 )
+
+// Told returns what an action that was carried out has done with attached files: a sentence, and then the paths of those
+// that it filed. It is nil for other actions.
+func Told(a postroom.Action) []string {
+	if a.Type != FileAttachments || a.UndoHint == nil {
+		return nil
+	}
+	said, ok := a.UndoHint.Undo.Text(hintSaid)
+	if !ok {
+		return nil
+	}
+	paths, _ := a.UndoHint.Undo.Texts(hintFiles)
+	return append([]string{said}, paths...)
+}
 
 // fenced calls a function that touches files, unless the process was taken for dead and another carries out its job by
 // now: what it would write or remove is old.
@@ -242,24 +246,61 @@ func (c *Cabinet) fenced(ctx context.Context, run postroom.Run, call func() erro
 	})
 }
 
-// write writes a file in its place, unless that was done for this message before, and returns its path.
-func (j *job) write(ctx context.Context, f chosen) (string, error) {
+// write writes files in their places, unless that was done for this message before, and returns their paths.
+func (j *job) write(ctx context.Context, run postroom.Run, files []chosen) ([]string, error) {
+	paths := make([]string, len(files))
 	for {
-		row, err := j.claim(ctx, f)
-		if err != nil || row.Written == 1 {
-			return row.Path, err
+		var todo []pending
+		for i, f := range files {
+			row, err := j.claim(ctx, f)
+			if err != nil {
+				return nil, err
+			}
+			if paths[i] = row.Path; row.Written == 0 {
+				todo = append(todo, pending{f, row})
+			}
 		}
-		content, err := j.content(f)
-		if err != nil {
-			return "", err
+		if len(todo) == 0 {
+			return paths, nil
 		}
-		if placed, err := j.place.put(ctx, row.Path, content); placed || err != nil {
-			return row.Path, err
+		var taken []fileRow // somebody has put other files there
+		err := j.fenced(ctx, run, func() (err error) {
+			taken, err = j.put(ctx, todo)
+			return err
+		})
+		if err != nil || len(taken) == 0 {
+			return paths, err
 		}
-		if err := j.release(ctx, row); err != nil { // somebody has put another file there
-			return "", err
+		for _, row := range taken {
+			if err := j.release(ctx, row); err != nil {
+				return nil, err
+			}
 		}
 	}
+}
+
+// A pending file is to be written in its place.
+type pending struct {
+	chosen
+	row fileRow
+}
+
+// put writes files in their places, and returns the places that are taken.
+func (j *job) put(ctx context.Context, todo []pending) (taken []fileRow, err error) {
+	for _, f := range todo {
+		content, err := j.content(f.chosen)
+		if err != nil {
+			return nil, err
+		}
+		placed, err := j.place.put(ctx, f.row.Path, content)
+		if err != nil {
+			return nil, err
+		}
+		if !placed {
+			taken = append(taken, f.row)
+		}
+	}
+	return taken, nil
 }
 
 // content returns what a file has, which an attempt before may have chosen.

@@ -103,8 +103,9 @@ func (d *desk) file(id string, m *postroom.Message, p postroom.Parameters) strin
 	commit, err := d.handle(action(id, m, p))
 	require.NoError(d, err)
 	d.commit(commit)
-	said, _ := d.hints[id].Undo.Text(filing.HintSaid)
-	return said
+	a := action(id, m, p)
+	a.UndoHint = d.hints[id]
+	return filing.Told(a)[0]
 }
 
 func (d *desk) undo(id string, m *postroom.Message) error {

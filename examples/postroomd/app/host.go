@@ -31,6 +31,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/archive"
 	"github.com/postroom-go/postroom/gmail/drafting"
 	"github.com/postroom-go/postroom/gmail/escalation"
+	"github.com/postroom-go/postroom/gmail/filing"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/notes"
 	"github.com/postroom-go/postroom/gmail/outbox"
@@ -90,7 +91,8 @@ type App struct {
 	Archive    *mailarchive.Service // nil: mail is not archived
 
 	escalations *escalation.Service
-	vault       *notes.Vault // nil: no notes are written
+	vault       *notes.Vault    // nil: no notes are written
+	cabinet     *filing.Cabinet // nil: no attached files are kept by rule
 
 	// Set only if jobs are run or enqueued.
 	Server  *gmailtest.Server // of the demo
@@ -169,7 +171,8 @@ func (h *App) setUp(ctx context.Context) error {
 	for _, migrate := range []func(context.Context, queue.DB) error{pipeline.Migrate, llm.Migrate, decide.Migrate,
 		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, tasks.Migrate, tokens.Migrate, agent.Migrate,
 		replies.Migrate, drafting.Migrate, unsubscribe.Migrate, voice.Migrate, reminders.Migrate,
-		onboarding.Migrate, enrich.Migrate, archive.Migrate, notes.Migrate, appointments.Migrate,
+		onboarding.Migrate, enrich.Migrate, archive.Migrate, notes.Migrate, filing.Migrate,
+		appointments.Migrate,
 		migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
@@ -216,7 +219,8 @@ func (h *App) setUp(ctx context.Context) error {
 	}
 	h.Models.mail, h.Models.ledger, h.Models.lessons = h.Mail, h.Ledger, h.Lessons
 	if err := errors.Join(h.openDrafting(), h.openAgents(), h.openLists(), h.openReminders(),
-		h.openOnboarding(), h.openEnrichment(), h.openArchive(), h.openVault()); err != nil {
+		h.openOnboarding(), h.openEnrichment(), h.openArchive(), h.openVault(),
+		h.openCabinet()); err != nil {
 		return err
 	}
 	h.RuleEditor = editor.New(h.Env, h.DB, h.Queue, h.Mail, h.Rules)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/filing"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/notes"
 	"github.com/postroom-go/postroom/mime"
@@ -18,10 +19,7 @@ func (h *App) openVault() (err error) {
 		return nil
 	}
 	cfg := notes.Config{DB: h.DB, Folder: string(c.Folder), Path: c.Path, Text: c.Text, Message: h.Mail.Message,
-		Mailbox: func(ctx context.Context, accountID string) (string, error) {
-			a, err := h.Mail.Account(ctx, accountID)
-			return a.Email, err
-		}}
+		Mailbox: h.addressOf}
 	if c.Attachments {
 		cfg.Files = h.attachedFiles
 	}
@@ -29,8 +27,40 @@ func (h *App) openVault() (err error) {
 	return err
 }
 
+// openCabinet makes what keeps attached files, if that is configured.
+func (h *App) openCabinet() (err error) {
+	c := h.Env.Config.Attachments
+	if c.Folder == "" {
+		return nil
+	}
+	h.cabinet, err = filing.New(filing.Config{DB: h.DB, Folder: string(c.Folder), Path: c.Path, Message: h.Mail.Message,
+		Mailbox: h.addressOf, Files: func(ctx context.Context, m *postroom.Message) ([]filing.File, error) {
+			parsed, err := h.readAtGmail(ctx, m)
+			if err != nil {
+				return nil, err
+			}
+			return filing.FilesOf(parsed), nil
+		}})
+	return err
+}
+
+// addressOf returns the address of an account.
+func (h *App) addressOf(ctx context.Context, accountID string) (string, error) {
+	a, err := h.Mail.Account(ctx, accountID)
+	return a.Email, err
+}
+
 // attachedFiles reads the files that are attached to a message at Gmail.
 func (h *App) attachedFiles(ctx context.Context, m *postroom.Message) ([]notes.File, error) {
+	parsed, err := h.readAtGmail(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return filesOf(parsed), nil
+}
+
+// readAtGmail reads the whole of a message at Gmail.
+func (h *App) readAtGmail(ctx context.Context, m *postroom.Message) (*mime.Message, error) {
 	client, err := gmailapi.FindClient(ctx, h.Clients, m.AccountID)
 	if err != nil {
 		return nil, gmailapi.Verdict(err)
@@ -47,7 +77,7 @@ func (h *App) attachedFiles(ctx context.Context, m *postroom.Message) ([]notes.F
 	if err != nil {
 		return nil, queue.Fatal(fmt.Errorf("read message %s: %w", m.ProviderID, err))
 	}
-	return filesOf(parsed), nil
+	return parsed, nil
 }
 
 // filesOf returns the files of a message. Apple Mail sends them inline: what has a name is one all the same.

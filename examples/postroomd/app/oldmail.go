@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/appointments"
 	"github.com/postroom-go/postroom/gmail/drafting"
+	"github.com/postroom-go/postroom/gmail/filing"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/notes"
 	"github.com/postroom-go/postroom/gmail/unsubscribe"
@@ -258,7 +259,7 @@ func (h *App) forget(ctx context.Context, tx queue.Tx, accountID string) error {
 		h.Reminders.Forget(ctx, tx, accountID), h.Onboarding.Forget(ctx, tx, accountID),
 		decide.ForgetTurns(ctx, tx, accountID), unsubscribe.Forget(ctx, tx, accountID), h.Replies.Forget(ctx, tx, accountID),
 		drafting.Forget(ctx, tx, accountID), voice.Forget(ctx, tx, accountID), enrich.Forget(ctx, tx, accountID),
-		notes.Forget(ctx, tx, accountID), appointments.Forget(ctx, tx, accountID))
+		notes.Forget(ctx, tx, accountID), filing.Forget(ctx, tx, accountID), appointments.Forget(ctx, tx, accountID))
 }
 
 // openOnboarding makes what looks at mailboxes.

@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/archive"
 	"github.com/postroom-go/postroom/gmail/escalation"
+	"github.com/postroom-go/postroom/gmail/filing"
 	"github.com/postroom-go/postroom/gmail/gmailapi"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/notes"
@@ -223,6 +224,9 @@ func (h *App) carriedOut() []postroom.Kind {
 	}
 	if h.Env.Config.Notes.Folder != "" {
 		kinds = append(kinds, notes.Kind(func() *notes.Vault { return h.vault }))
+	}
+	if h.Env.Config.Attachments.Folder != "" {
+		kinds = append(kinds, filing.Kind(func() *filing.Cabinet { return h.cabinet }))
 	}
 	return kinds
 }

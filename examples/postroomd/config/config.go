@@ -12,34 +12,36 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/postroom-go/postroom/gmail/filing"
 	"github.com/postroom-go/postroom/gmail/notes"
 )
 
 // A Config is the configuration of postroomd.
 type Config struct {
-	App       App
-	Paths     Paths
-	Telemetry Telemetry
-	Gmail     Gmail
-	Outbound  Outbound
-	Replies   Replies
-	Enrich    Enrich
-	Lists     Lists // the section [unsubscribe]
-	Learn     Learn
-	Archive   Archive
-	Notes     Notes
-	Policy    Policy
-	Safety    Safety
-	Discord   Discord
-	Webhook   Webhook
-	Web       Web
-	API       API
-	MCP       MCP
-	Notify    Notify
-	LLM       LLM
-	Better    Model // the section [llm_better]: the model for mail about which the first is not sure
-	Fallback  Model // the section [llm_fallback]: the model that is used while another cannot answer
-	Schedules Schedules
+	App         App
+	Paths       Paths
+	Telemetry   Telemetry
+	Gmail       Gmail
+	Outbound    Outbound
+	Replies     Replies
+	Enrich      Enrich
+	Lists       Lists // the section [unsubscribe]
+	Learn       Learn
+	Archive     Archive
+	Notes       Notes
+	Attachments Attachments
+	Policy      Policy
+	Safety      Safety
+	Discord     Discord
+	Webhook     Webhook
+	Web         Web
+	API         API
+	MCP         MCP
+	Notify      Notify
+	LLM         LLM
+	Better      Model // the section [llm_better]: the model for mail about which the first is not sure
+	Fallback    Model // the section [llm_fallback]: the model that is used while another cannot answer
+	Schedules   Schedules
 }
 
 // App is the section [app].
@@ -262,13 +264,14 @@ func Default() Config {
 	return Config{
 		App: App{ServiceName: "postroom", Env: EnvDev, Listen: "127.0.0.1", Port: 17800, Workers: 10, Drain: 30 * time.Second,
 			Dashboard: true},
-		Paths:     Paths{Data: "~/.local/share/postroom", MailboxRules: MailboxFiles{}},
-		Telemetry: Telemetry{OTLPProtocol: OTLPByHTTP, ExportTraces: true, ExportMetrics: true},
-		Gmail:     Gmail{UnitsPerMinute: 6000, SpamAndTrash: true, OldMail: LeaveOldMail, SnoozeLabel: "Postroom/Snoozed"},
-		Outbound:  Outbound{MaxRecipients: 10, RecipientsDay: 50, ReplyInterval: 72 * time.Hour},
-		Lists:     Lists{PerDay: 50},
-		Notes:     Notes{Path: notes.DefaultPath},
-		Archive:   Archive{Every: 24 * time.Hour, Verify: 7 * 24 * time.Hour},
+		Paths:       Paths{Data: "~/.local/share/postroom", MailboxRules: MailboxFiles{}},
+		Telemetry:   Telemetry{OTLPProtocol: OTLPByHTTP, ExportTraces: true, ExportMetrics: true},
+		Gmail:       Gmail{UnitsPerMinute: 6000, SpamAndTrash: true, OldMail: LeaveOldMail, SnoozeLabel: "Postroom/Snoozed"},
+		Outbound:    Outbound{MaxRecipients: 10, RecipientsDay: 50, ReplyInterval: 72 * time.Hour},
+		Lists:       Lists{PerDay: 50},
+		Notes:       Notes{Path: notes.DefaultPath},
+		Attachments: Attachments{Path: filing.DefaultPath},
+		Archive:     Archive{Every: 24 * time.Hour, Verify: 7 * 24 * time.Hour},
 		Replies: Replies{PerDay: 20, FollowUpDays: 7, FollowUp: FollowUpInbox,
 			NeedsResponse: "Postroom/Needs Response", Outbox: "Postroom/Outbox",
 			Rework: "Postroom/Rework", Done: "Postroom/Done", ActionRequired: "Postroom/Action Required",

@@ -1,6 +1,9 @@
 package config
 
-import "github.com/postroom-go/postroom/gmail/notes"
+import (
+	"github.com/postroom-go/postroom/gmail/filing"
+	"github.com/postroom-go/postroom/gmail/notes"
+)
 
 // Notes is the section [notes]: notes about mail as files in a folder.
 type Notes struct {
@@ -22,4 +25,25 @@ var notesSettings = []setting{
 		func(c *Config) string { return instead(notes.CheckPath(c.Notes.Path), "a path within the folder") }},
 	{"notes.text", "", "true", func(c *Config) any { return &c.Notes.Text }, nil},
 	{"notes.attachments", "", "true", func(c *Config) any { return &c.Notes.Attachments }, nil},
+}
+
+// Attachments is the section [attachments]: attached files in a folder.
+type Attachments struct {
+	Folder Path // empty: no attached files are kept by rule
+	Path   string
+}
+
+var attachmentsSettings = []setting{
+	{"attachments.folder", "", `"~/Attachments"`, func(c *Config) any { return &c.Attachments.Folder },
+		func(c *Config) string {
+			if c.Attachments.Folder == "" {
+				return ""
+			}
+			return instead(filing.CheckFolder(string(c.Attachments.Folder)), "the path of a folder")
+		}},
+	{"attachments.path", "", `"{{year}}/{{date}} {{sender_name}} {{filename}}"`,
+		func(c *Config) any { return &c.Attachments.Path },
+		func(c *Config) string {
+			return instead(filing.CheckPath(c.Attachments.Path), "a path within the folder")
+		}},
 }

@@ -23,7 +23,7 @@ type setting struct {
 
 // settings are all settings, in the order of the file.
 var settings = slices.Concat(firstSettings, safetySettings, webSettings, llmSettings(), enrichSettings, lastSettings,
-	archiveSettings, notesSettings)
+	archiveSettings, notesSettings, attachmentsSettings)
 
 var firstSettings = []setting{
 	{"app.service_name", "", `"postroom"`, func(c *Config) any { return &c.App.ServiceName },

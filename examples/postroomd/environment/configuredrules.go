@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/gmail/archive"
 	"github.com/postroom-go/postroom/gmail/escalation"
+	"github.com/postroom-go/postroom/gmail/filing"
 	"github.com/postroom-go/postroom/gmail/notes"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/tasks"
@@ -96,6 +97,9 @@ func (s *Environment) described() []postroom.Kind {
 	if s.Config.Notes.Folder != "" {
 		kinds = append(kinds, notes.Kind(nil))
 	}
+	if s.Config.Attachments.Folder != "" {
+		kinds = append(kinds, filing.Kind(nil))
+	}
 	return kinds
 }
 
@@ -152,7 +156,8 @@ func (s *Environment) addedKinds() []postroom.Kind {
 
 // needs are the actions that are carried out only where the configuration says so, and what to set.
 var needs = map[postroom.ActionType]string{
-	postroom.AddNote: "set notes.folder to the folder that keeps notes, or write create_task",
+	postroom.AddNote:       "set notes.folder to the folder that keeps notes, or write create_task",
+	filing.FileAttachments: "set attachments.folder to the folder that keeps attached files",
 }
 
 // ActionKinds are the actions that are carried out here: Kinds, and those that were added.

@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/filing"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
@@ -133,6 +134,7 @@ type WholeAction struct {
 	Approver string              `json:"approver,omitempty"` // who has approved it; empty if nobody was asked
 	Held     string              `json:"held,omitempty"`     // why it does not start now; empty if it may
 	Change   *LabelChange        `json:"change,omitempty"`   // nil: what it was before and after is not on record
+	Filed    []string            `json:"filed,omitempty"`    // what became of attached files, and their paths
 	CameOf   []LinkedAction      `json:"came_of,omitempty"`  // the actions that led to it
 	LedTo    []LinkedAction      `json:"led_to,omitempty"`   // those that it led to
 	Plan     []string            `json:"plan,omitempty"`     // what its undo would do, or has done, one thing a line
@@ -168,6 +170,7 @@ func NewWholeAction(ctx context.Context, h *app.App, id string) (*WholeAction, e
 	if hint := a.UndoHint; hint != nil && hint.Before != nil && hint.After != nil {
 		v.Change = changeBetween(a.AccountID, *hint.Before, *hint.After, names)
 	}
+	v.Filed = filing.Told(a)
 	return v, errors.Join(v.readPermit(ctx, h), v.readUndo(ctx, h, a, names), v.readMessage(ctx, h, a),
 		v.readLinks(ctx, h), v.readTrace(ctx, h))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/agents"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
+	"github.com/postroom-go/postroom/gmail/filing"
 	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -28,26 +29,27 @@ type Deed struct {
 
 // verbs are the standard actions as a person says them. %s is the label.
 var verbs = map[postroom.ActionType]struct{ do, done string }{
-	postroom.None:        {"leave as it is", "Left as it is"},
-	postroom.Delete:      {"delete for ever", "Deleted for ever"},
-	postroom.ApplyLabel:  {"label %s", "Labelled %s"},
-	postroom.RemoveLabel: {"take off the label %s", "Took off the label %s"},
-	postroom.Move:        {"move to %s", "Moved to %s"},
-	postroom.MarkRead:    {"mark as read", "Marked as read"},
-	postroom.MarkUnread:  {"mark as unread", "Marked as unread"},
-	postroom.Trash:       {"throw into the trash", "Thrown into the trash"},
-	postroom.Restore:     {"take out of the trash", "Taken out of the trash"},
-	postroom.Star:        {"star", "Starred"},
-	postroom.Unstar:      {"take the star off", "Took the star off"},
-	postroom.Archive:     {"archive", "Archived"},
-	postroom.Snooze:      {"snooze", "Snoozed"},
-	postroom.AddNote:     {"keep a note about it", "Kept a note about it"},
-	postroom.CreateTask:  {"make a task of it", "Made a task of it"},
-	postroom.Escalate:    {"hand to you, with a label", "Handed to you, with a label"},
-	agents.RunAgent:      {"have an agent work on it", "Had an agent work on it"},
-	agent.Draft:          {"leave a draft of an answer", "Left a draft of an answer"},
-	postroom.Forward:     {"forward", "Forwarded"},
-	postroom.AutoReply:   {"answer", "Answered"},
+	postroom.None:          {"leave as it is", "Left as it is"},
+	postroom.Delete:        {"delete for ever", "Deleted for ever"},
+	postroom.ApplyLabel:    {"label %s", "Labelled %s"},
+	postroom.RemoveLabel:   {"take off the label %s", "Took off the label %s"},
+	postroom.Move:          {"move to %s", "Moved to %s"},
+	postroom.MarkRead:      {"mark as read", "Marked as read"},
+	postroom.MarkUnread:    {"mark as unread", "Marked as unread"},
+	postroom.Trash:         {"throw into the trash", "Thrown into the trash"},
+	postroom.Restore:       {"take out of the trash", "Taken out of the trash"},
+	postroom.Star:          {"star", "Starred"},
+	postroom.Unstar:        {"take the star off", "Took the star off"},
+	postroom.Archive:       {"archive", "Archived"},
+	postroom.Snooze:        {"snooze", "Snoozed"},
+	postroom.AddNote:       {"keep a note about it", "Kept a note about it"},
+	filing.FileAttachments: {"keep its attached files", "Kept its attached files"},
+	postroom.CreateTask:    {"make a task of it", "Made a task of it"},
+	postroom.Escalate:      {"hand to you, with a label", "Handed to you, with a label"},
+	agents.RunAgent:        {"have an agent work on it", "Had an agent work on it"},
+	agent.Draft:            {"leave a draft of an answer", "Left a draft of an answer"},
+	postroom.Forward:       {"forward", "Forwarded"},
+	postroom.AutoReply:     {"answer", "Answered"},
 }
 
 // InWords says what an action does, as after "It would": "archive", or "label Receipts".
