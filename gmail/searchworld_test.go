@@ -45,6 +45,11 @@ func (w *world) searchable() {
 	w.arrive(mail("old@example.org", "me@example.com", "in the bin", "\r\ninvoice"), "TRASH")
 	w.arrive(mail("html@example.org", "me@example.com", "Page",
 		"Content-Type: text/html\r\n\r\n<p>Good <b>day</b>, invoice</p>"), "IMPORTANT")
+	for _, name := range []string{"", "; name=invite.ics"} { // has:attachment finds the one with a name
+		w.arrive(mail("invites@example.org", "me@example.com", "Invitation",
+			"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\ntea\r\n--b\r\nContent-Type: text/calendar"+name+
+				"\r\n\r\nBEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n--b--"), "INBOX")
+	}
 	w.arriveOld("INBOX")
 	w.cfg.SpamAndTrash = true
 	w.run(NewBackfillJob(w.account, "", ""), NewLabelsSyncJob(w.account))

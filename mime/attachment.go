@@ -8,7 +8,8 @@ import (
 // An AttachmentKind classifies an attached part for the person who reads the message.
 type AttachmentKind string
 
-// The kinds of attachments. People call only KindFile and KindUnread parts attachments; see [Message.HasAttachment].
+// The kinds of attachments. People call only KindFile and KindUnread parts attachments, and
+// calendars with a name; see [Message.HasAttachment].
 const (
 	// KindFile is a file, an attached message, or a part of none of the other kinds.
 	KindFile AttachmentKind = "file"
@@ -78,11 +79,12 @@ func (p *Part) Kind() AttachmentKind {
 	}
 }
 
-// HasAttachment reports whether a file is attached. Pictures of the HTML, signatures, reports and calendars do not
-// count, unless their kinds are given: m.HasAttachment(mime.KindCalendar).
+// HasAttachment reports whether a file is attached. Pictures of the HTML, signatures, reports and calendars without a
+// name do not count, unless their kinds are given: m.HasAttachment(mime.KindCalendar).
 func (m *Message) HasAttachment(also ...AttachmentKind) bool {
 	return slices.ContainsFunc(m.Attachments, func(p *Part) bool {
 		kind := p.Kind()
-		return kind == KindFile || kind == KindUnread || slices.Contains(also, kind)
+		return kind == KindFile || kind == KindUnread || kind == KindCalendar && p.Filename != "" ||
+			slices.Contains(also, kind)
 	})
 }

@@ -139,6 +139,8 @@ func TestHasAttachment(t *testing.T) {
 		"a picture of the body":    {postroom.Attachment{Filename: "logo.png", Inline: true, ContentID: "x@y"}, false},
 		"a picture without a mark": {postroom.Attachment{Filename: "logo.png", ContentID: "x@y", Kind: "picture"}, false},
 		"a signature":              {postroom.Attachment{Filename: "smime.p7s", Kind: "signature"}, false},
+		"a calendar with a name":   {postroom.Attachment{Filename: "invite.ics", Kind: "calendar"}, true},
+		"a calendar without one":   {postroom.Attachment{ContentType: "text/calendar", Kind: "calendar"}, false},
 		"a nameless inline part":   {postroom.Attachment{Inline: true}, false},
 		"Apple Mail's inline file": {postroom.Attachment{Filename: "a.pdf", Inline: true}, true},
 	} {

@@ -31,7 +31,7 @@
 //	header_present    header           there is such a header field, empty or not
 //	header_match      header, pattern  the regular expression pattern matches in any such header field
 //	label_present     value            the message has the label with the id value
-//	has_attachment                     a file is attached; pictures of the body, signatures, reports and calendars do not count
+//	has_attachment                     a file is attached; pictures of the body, signatures, reports and nameless calendars do not count
 //	larger_than       value            the raw message has more bytes than value: B, KB, MB or GB, as in 1MB
 //	smaller_than      value            the raw message has fewer bytes than value
 //	older_than        value            it was received longer ago than value: h, d, w or y, as in 7d

@@ -74,11 +74,15 @@ func phrase(value string) string {
 	return words
 }
 
-// hasAttachment leaves out the pictures of an HTML body, signatures, reports and calendars.
+// hasAttachment leaves out the pictures of an HTML body, signatures, reports, and calendars without a name: Gmail shows
+// those with one as attachments.
 //
 // QUIRK: Apple Mail marks attached documents as inline; they have a file name and no Content-ID.
 func (v *view) hasAttachment() bool {
 	return slices.ContainsFunc(v.msg.Attachments, func(a postroom.Attachment) bool {
+		if a.Kind == string(mime.KindCalendar) {
+			return a.Filename != ""
+		}
 		return (a.Kind == "" || a.Kind == string(mime.KindUnread)) && (!a.Inline || (a.ContentID == "" && a.Filename != ""))
 	})
 }

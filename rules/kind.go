@@ -202,7 +202,7 @@ var kindSummaries = map[Kind]string{
 	HeaderPresent:    "there is such a header field, empty or not",
 	HeaderMatch:      "the regular expression pattern matches in any such header field",
 	LabelPresent:     "the message has the label with the id value",
-	HasAttachment:    "a file is attached; pictures of the body, signatures, reports and calendars do not count",
+	HasAttachment:    "a file is attached; pictures of the body, signatures, reports and nameless calendars do not count",
 	LargerThan:       "the raw message has more bytes than value: B, KB, MB or GB, as in 1MB",
 	SmallerThan:      "the raw message has fewer bytes than value",
 	OlderThan:        "it was received longer ago than value: h, d, w or y, as in 7d",

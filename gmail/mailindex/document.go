@@ -131,7 +131,8 @@ func fieldTexts(m *postroom.Message, field gmailquery.Field, bodies *bodytext.Re
 // marksOf returns the values of has: that match the message.
 func marksOf(m *postroom.Message) (marks []string) {
 	for _, a := range m.Attachments {
-		if (a.Kind == "" || a.Kind == string(mime.KindUnread)) && (!a.Inline || a.Filename != "") {
+		isFile := a.Kind == "" || a.Kind == string(mime.KindUnread)
+		if isFile && (!a.Inline || a.Filename != "") || a.Kind == string(mime.KindCalendar) && a.Filename != "" {
 			marks = append(marks, "attachment")
 			break
 		}
