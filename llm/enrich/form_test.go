@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/internal/corpora"
 	"github.com/postroom-go/postroom/internal/readmail"
@@ -144,7 +145,7 @@ var kindsOf = map[string]string{
 func TestMostMailNeedsNoModel(t *testing.T) {
 	w := sqliteWorld(t, func(c *enrich.Config) { c.Model = &model{} })
 	var all, cheap, ordinary, cheapOrdinary, right, told int
-	for _, m := range sampleMail(t) {
+	for _, m := range sampleMail(t, sample.Mailbox()) {
 		facts, err := w.service.Facts(t.Context(), m.msg)
 		require.NoError(t, err)
 		q, err := w.service.Question(t.Context(), m.msg)
@@ -185,10 +186,10 @@ type sampled struct {
 	msg  *postroom.Message
 }
 
-// sampleMail is the mail of the sample mailbox that would be decided about.
-func sampleMail(t *testing.T) (list []sampled) {
+// sampleMail is the mail of a source, such as the sample mailbox, that would be decided about.
+func sampleMail(t testing.TB, of mailbox.Source) (list []sampled) {
 	t.Helper()
-	for m, err := range sample.Mailbox().Messages() {
+	for m, err := range of.Messages() {
 		require.NoError(t, err)
 		parsed, err := mime.ParseBytes(m.Raw, nil)
 		require.NoError(t, err)
