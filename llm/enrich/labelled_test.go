@@ -42,9 +42,18 @@ func (l label) of(s enrich.Stage) string {
 	return l.Importance
 }
 
-// right reports whether an answer equals the label of a judge; "either" is satisfied by both.
-func (j *judged) right(judge string, s enrich.Stage, answer string) bool {
-	return judge != "B" && answer == j.a.of(s) || judge != "A" && answer == j.b.of(s)
+// A judge is whose label an answer is held against.
+type judge int
+
+const (
+	byEither judge = iota
+	byA
+	byB
+)
+
+// right reports whether an answer equals the label of a judge, or that of one of them.
+func (j *judged) right(by judge, s enrich.Stage, answer string) bool {
+	return by != byB && answer == j.a.of(s) || by != byA && answer == j.b.of(s)
 }
 
 const labelledFolder = "testdata/labelled/"
