@@ -49,7 +49,7 @@ const (
 // form of programs' mail.
 var (
 	receiptWords = regexp.MustCompile(`(?i)\b(receipts?|invoices?|orders?|payments?|purchase[ds]?|shipp(ed|ing)|deliver(y|ed)|parcels?|packages?|shipments?|tracking|refund(ed)?|statement|bill(ing)?|bookings?|reservations?|itinerary|e-?tickets?` +
-		`|rechnung(en)?|bestell(ung|bestätigung)|auftrag(sbestätigung)?|zahlung(seingang)?|quittung|beleg|lieferung|versand(t|bestätigung)?|sendung|paket|buchung(sbestätigung)?|fahrkarte` +
+		`|\w*rechnung(en)?|bestell(ung|bestätigung)|auftrag(sbestätigung)?|zahlung(seingang)?|quittung|beleg|lieferung|versand(t|bestätigung)?|sendung|paket|buchung(sbestätigung)?|fahrkarte` +
 		`|factures?|(?:bon de )?commande|reçus?|paiements?|livraison|facturas?|pedidos?|recibos?|pagos?|envío|fattur[ae]|ordin[ei]|ricevut[ae]|pagament[oi]|spedizione)\b`)
 	promotionWords = regexp.MustCompile(`(?i)(\d\s?%|\b(sales?|discounts?|deals?|offers?|coupons?|promo(tion)?s?|save|free shipping|last chance|black friday|exclusive` +
 		`|rabatte?|angebote?|gutscheine?|sparen|gratis|kostenlos|soldes|remises?|offres?|ofertas?|descuentos?|sconti?|offert[ae])\b)`)
@@ -163,6 +163,8 @@ func (s *sight) byList() {
 		s.is(FormNotification, 0.85, "Gmail has put it under updates")
 	case promotionWords.MatchString(s.msg.Subject):
 		s.is(FormPromotion, 0.85, "it is bulk mail, and its subject advertises")
+	case reportRoles[s.localPart()]:
+		s.is(FormNotification, 0.85, "it is bulk mail, and "+s.localPart()+" is no name of a newsletter")
 	default:
 		s.is(FormNewsletter, 0.85, "it is bulk mail: one can unsubscribe from it")
 	}
@@ -190,8 +192,8 @@ func (s *sight) byProgram() {
 			break
 		}
 	}
-	local, _, _ := strings.Cut(strings.ToLower(s.msg.From.Email), "@")
-	if why == "" && (roles[local] || promotionRoles[local] || newsRoles[local]) {
+	local := s.localPart()
+	if why == "" && (roles[local] || reportRoles[local] || receiptRoles[local] || promotionRoles[local] || newsRoles[local]) {
 		why = local + " is no name of a person"
 	}
 	switch {
@@ -202,17 +204,27 @@ func (s *sight) byProgram() {
 		s.is(FormNewsletter, 0.85, why)
 	case receiptWords.MatchString(s.msg.Subject):
 		s.is(FormReceipt, 0.85, "a program has sent it ("+why+"), and its subject is about an order or a payment")
+	case receiptRoles[local]:
+		s.is(FormReceipt, 0.85, "a program has sent it, from an address for orders and payments: "+local)
 	default:
 		s.is(FormNotification, 0.85, "a program has sent it: "+why)
 	}
 }
 
+// localPart returns the name in the sender's address.
+func (s *sight) localPart() string {
+	local, _, _ := strings.Cut(strings.ToLower(s.msg.From.Email), "@")
+	return local
+}
+
 // roles are local parts of addresses from which programs send mail. Behind others, such as info and support, people may
 // sit.
 var (
-	roles = names(`account accounts alert alerts auto-confirm billing booking bookings builds codes confirmation delivery
-		deliveries donations invoice invoices notice notices notification notifications notify order orders payment payments
-		receipt receipts reservation reservations security shipment shipping statements subscriptions tracking updates
+	roles       = names("auto-confirm codes confirmation notice notices statements subscriptions updates")
+	reportRoles = names("account accounts alert alerts builds notification notifications notify security status")
+	// receiptRoles are those of mail about orders and payments, whatever its subject says.
+	receiptRoles = names(`billing booking bookings delivery deliveries donations invoice invoices order orders payment
+		payments receipt receipts reservation reservations shipment shipping tracking
 		rechnung rechnungen bestellung bestellungen versand buchung facture factures facturation commande factura
 		facturas pedidos fatture ordini`)
 	promotionRoles = names("deals marketing offers promo promotions angebote offres ofertas offerte")
