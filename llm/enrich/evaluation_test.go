@@ -123,7 +123,7 @@ func (r *report) byLearning(t *testing.T, list []judged, known map[string]bool) 
 	said := labelledWorld(t, known, nil).answers(teaching)
 	topics := teach(t, teaching, said, enrich.StageCategory, categoryNames())
 	priorities := teach(t, teaching, said, enrich.StageImportance, levelNames())
-	r.line("%d messages teach, and %d are judged.", len(teaching), len(rest))
+	r.linef("%d messages teach, and %d are judged.", len(teaching), len(rest))
 	r.head(1, "the person has", "mail until then: for categories", "rules", "mail until then: for importance", "rules")
 	var parts []part
 	for i, name := range []string{"corrected nothing", "corrected 100", "corrected 1,000"} {
@@ -143,7 +143,8 @@ func (r *report) byLearning(t *testing.T, list []judged, known map[string]bool) 
 
 // host returns a host's First that goes by rules: the category, and the level, of a message is the label that the first
 // matching rule gives it.
-func host(t *testing.T, topics, priorities []rules.Rule) func(context.Context, *postroom.Message) (enrich.Facts, error) {
+func host(t *testing.T, topics, priorities []rules.Rule) func(context.Context, *postroom.Message) (enrich.Facts,
+	error) {
 	topic, priority := rules.NewSet(topics, nil), rules.NewSet(priorities, nil)
 	require.Empty(t, append(topic.Broken(), priority.Broken()...))
 	told := enrich.Told{By: enrich.ByHost, Confidence: 0.9, Reasoning: "a learned rule gives it this label"}

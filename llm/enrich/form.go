@@ -193,7 +193,7 @@ func (s *sight) byProgram() {
 		}
 	}
 	local := s.localPart()
-	if why == "" && (roles[local] || reportRoles[local] || receiptRoles[local] || promotionRoles[local] || newsRoles[local]) {
+	if why == "" && isRole(local) {
 		why = local + " is no name of a person"
 	}
 	switch {
@@ -230,6 +230,10 @@ var (
 	promotionRoles = names("deals marketing offers promo promotions angebote offres ofertas offerte")
 	newsRoles      = names("digest news newsletter newsletters")
 )
+
+func isRole(local string) bool {
+	return roles[local] || reportRoles[local] || receiptRoles[local] || promotionRoles[local] || newsRoles[local]
+}
 
 func names(words string) map[string]bool {
 	set := map[string]bool{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/postroom-go/postroom/llm/enrich"
@@ -13,13 +14,13 @@ import (
 // A report is the text of an evaluation, in Markdown.
 type report struct{ strings.Builder }
 
-func (r *report) line(format string, args ...any) { fmt.Fprintf(r, format+"\n", args...) }
+func (r *report) linef(format string, args ...any) { fmt.Fprintf(r, format+"\n", args...) }
 
 // row writes a row of a table; head the first one, of whose columns all but the left ones are numbers.
-func (r *report) row(cells ...string) { r.line("| %s |", strings.Join(cells, " | ")) }
+func (r *report) row(cells ...string) { r.linef("| %s |", strings.Join(cells, " | ")) }
 
 func (r *report) head(left int, cells ...string) {
-	r.line("")
+	r.linef("")
 	r.row(cells...)
 	rule := slices.Repeat([]string{"---:"}, len(cells))
 	for i := range left {
@@ -72,7 +73,7 @@ func (r *report) needs(parts ...part) {
 			}
 		}
 		n := len(p.list)
-		r.row(p.name, fmt.Sprint(n), share(cheap[enrich.StageCategory], n), share(cheap[enrich.StageImportance], n),
+		r.row(p.name, strconv.Itoa(n), share(cheap[enrich.StageCategory], n), share(cheap[enrich.StageImportance], n),
 			share(cheap[enrich.StageCalendar], n), share(all, n))
 	}
 }
@@ -95,7 +96,7 @@ func (r *report) accuracy(s enrich.Stage, parts ...part) {
 				}
 			}
 		}
-		cells := []string{p.name, fmt.Sprint(len(p.list)), fmt.Sprint(told)}
+		cells := []string{p.name, strconv.Itoa(len(p.list)), strconv.Itoa(told)}
 		for _, j := range []judge{byEither, byA, byB} {
 			cells = append(cells, share(right[j], told), share(right[j], len(p.list)))
 		}
@@ -107,7 +108,7 @@ func (r *report) accuracy(s enrich.Stage, parts ...part) {
 // as by chance and 1 if always.
 func (r *report) agreement(list []judged) {
 	both := slices.DeleteFunc(slices.Clone(list), func(j judged) bool { return j.b.ID == "" })
-	r.line("Judge A has labelled %d messages, and judge B %d.", len(list), len(both))
+	r.linef("Judge A has labelled %d messages, and judge B %d.", len(list), len(both))
 	r.head(1, "the judges agree about", "messages", "share", "Cohen's kappa")
 	disagree := map[string]int{}
 	for _, s := range judgedStages {
@@ -122,13 +123,13 @@ func (r *report) agreement(list []judged) {
 			}
 			disagree[min(x, y)+" or "+max(x, y)]++
 		}
-		r.row(string(s), fmt.Sprint(same), share(same, len(both)), kappa(same, len(both), a, b))
+		r.row(string(s), strconv.Itoa(same), share(same, len(both)), kappa(same, len(both), a, b))
 	}
 	r.head(1, "where they disagree", "messages")
 	for _, pair := range slices.SortedFunc(maps.Keys(disagree), func(p, q string) int {
 		return cmp.Or(cmp.Compare(disagree[q], disagree[p]), cmp.Compare(p, q))
 	}) {
-		r.row(pair, fmt.Sprint(disagree[pair]))
+		r.row(pair, strconv.Itoa(disagree[pair]))
 	}
 }
 
@@ -155,7 +156,7 @@ func (r *report) confusion(p part, s enrich.Stage, names []string) {
 	for _, name := range names {
 		cells := []string{name}
 		for _, column := range columns {
-			cells = append(cells, fmt.Sprint(counts[[2]string{name, column}]))
+			cells = append(cells, strconv.Itoa(counts[[2]string{name, column}]))
 		}
 		r.row(cells...)
 	}
