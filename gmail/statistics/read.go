@@ -1,0 +1,237 @@
+package statistics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+)
+
+// A Filter selects what [Store.Read] adds up.
+type Filter struct {
+	// Accounts are the ids of the accounts. Nothing is read without one.
+	Accounts []string
+	// Dimension is what is read. Required.
+	Dimension Dimension
+	// From and To are the first day, in UTC, and the one after the last. The zero time is without a bound.
+	From, To time.Time
+	// Limit is how many groups are returned, those with the most first. Default 0: all.
+	Limit int
+}
+
+// A Group is what was counted of one name and outcome.
+type Group struct {
+	Name    string
+	Outcome string // empty where the dimension has none
+	N       int64
+	Total   int64         // see [Dimension]; 0 where it has none
+	Bins    map[int]int64 // how many of N are in each bin
+}
+
+// MeanConfidence is the mean of the confidences of a group of [Category] or [Model], from 0 to 1.
+func (g *Group) MeanConfidence() float64 {
+	if g.N == 0 {
+		return 0
+	}
+	return float64(g.Total) / float64(g.N) / 1e6
+}
+
+// Within returns a time that the share of a group of [ActionTime] or [AnswerTime] took at most, such as 0.95: it is
+// the upper end of a bin, and so up to a fifth too long.
+func (g *Group) Within(share float64) time.Duration {
+	bins, seen := make([]int, 0, len(g.Bins)), int64(0)
+	for bin := range g.Bins {
+		bins = append(bins, bin)
+	}
+	slices.Sort(bins)
+	for _, bin := range bins {
+		if seen += g.Bins[bin]; float64(seen) >= share*float64(g.N) {
+			return TimeOf(bin)
+		}
+	}
+	return 0
+}
+
+// A Result is what was counted.
+type Result struct {
+	Groups []Group // those with the most first
+	N      int64   // of all groups, also of those beyond the limit
+}
+
+// Read adds up what was counted. It reads the days, months and years of the time once, however many messages there are.
+func (s *Store) Read(ctx context.Context, f Filter) (r Result, err error) {
+	if !slices.Contains(Dimensions, f.Dimension) {
+		return r, fmt.Errorf("statistics: Read: the dimension is %q; give one of %q", f.Dimension, Dimensions)
+	}
+	if f.Limit < 0 {
+		return r, errors.New("statistics: Read: the limit is negative; give 0 for all groups")
+	}
+	parts := partsOf(f.From, f.To)
+	if len(f.Accounts) == 0 || len(parts) == 0 {
+		return r, nil
+	}
+	var rows []struct {
+		Name    string `db:"name"`
+		Outcome string `db:"outcome"`
+		Bin     int    `db:"bin"`
+		sum
+		All int64 `db:"everything"`
+	}
+	query, args := sumOf(f, parts)
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, query, args...); err != nil {
+		return r, fmt.Errorf("statistics: read: %w", err)
+	}
+	at := map[[2]string]int{}
+	for _, row := range rows {
+		r.N = row.All
+		key := [2]string{row.Name, row.Outcome}
+		i, known := at[key]
+		if !known {
+			i, at[key] = len(r.Groups), len(r.Groups)
+			r.Groups = append(r.Groups, Group{Name: row.Name, Outcome: row.Outcome, Bins: map[int]int64{}})
+		}
+		g := &r.Groups[i]
+		g.N, g.Total, g.Bins[row.Bin] = g.N+row.N, g.Total+row.Total, row.N
+	}
+	slices.SortFunc(r.Groups, compareGroups)
+	if f.Limit > 0 && len(r.Groups) > f.Limit {
+		r.Groups = r.Groups[:f.Limit]
+	}
+	return r, nil
+}
+
+func compareGroups(a, b Group) int {
+	if a.N != b.N {
+		return int(min(1, max(-1, b.N-a.N)))
+	}
+	return strings.Compare(a.Name+"\x00"+a.Outcome, b.Name+"\x00"+b.Outcome)
+}
+
+// A part is a time whose sums are stored: days, months or years, from the first one to before the last.
+type part struct{ span, from, to string }
+
+// unbounded sorts after all days.
+const unbounded = "~"
+
+// partsOf divides the time from a day to another into whole years, whole months, and days.
+func partsOf(from, to time.Time) (parts []part) {
+	add := func(span, from, to string) {
+		if from < to {
+			parts = append(parts, part{span, from, to})
+		}
+	}
+	first, end := "", unbounded
+	if !from.IsZero() {
+		first = from.UTC().Format(time.DateOnly)
+	}
+	if !to.IsZero() {
+		end = to.UTC().Format(time.DateOnly)
+	}
+	years, yearsEnd := next(first, "01-01"), begun(end, "01-01")
+	months, monthsEnd := next(first, "01"), begun(end, "01")
+	switch {
+	case years < yearsEnd:
+		add("day", first, months)
+		add("month", months, years)
+		add("year", years, yearsEnd)
+		add("month", yearsEnd, monthsEnd)
+		add("day", monthsEnd, end)
+	case months < monthsEnd:
+		add("day", first, months)
+		add("month", months, monthsEnd)
+		add("day", monthsEnd, end)
+	default:
+		add("day", first, end)
+	}
+	return parts
+}
+
+// next is the day itself, or the first one after it, that begins a month, or a year.
+func next(of, begins string) string {
+	if of == "" || strings.HasSuffix(of, "-"+begins) {
+		return of
+	}
+	at, err := time.Parse(time.DateOnly, of)
+	if err != nil {
+		return unbounded // beyond the last year
+	}
+	month := time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+	if begins != "01" {
+		month = time.Date(at.Year()+1, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	if month.Year() > 9999 {
+		return unbounded
+	}
+	return month.Format(time.DateOnly)
+}
+
+// begun is the first day of the month, or of the year, that a day is in.
+func begun(of, begins string) string {
+	if of == unbounded || len(of) != len(time.DateOnly) {
+		return of
+	}
+	return of[:len(of)-len(begins)] + begins
+}
+
+// sumOf makes the query of a filter. Each part is read by the primary key. Groups are limited in the database where
+// each has one row.
+func sumOf(f Filter, parts []part) (query string, args []any) {
+	arg := func(value any) string {
+		args = append(args, value)
+		return fmt.Sprintf("$%d", len(args))
+	}
+	accounts := make([]string, len(f.Accounts))
+	for i, id := range f.Accounts {
+		accounts[i] = arg(id)
+	}
+	dimension := arg(string(f.Dimension))
+	selects := make([]string, len(parts))
+	for i, p := range parts {
+		selects[i] = fmt.Sprintf(`
+  SELECT name, outcome, bin, n, total
+  FROM statistics
+  WHERE account_id IN (%s) AND dimension = %s AND span = %s AND day >= %s AND day < %s`,
+			strings.Join(accounts, ", "), dimension, arg(p.span), arg(p.from), arg(p.to))
+	}
+	query = `
+SELECT name, outcome, bin, CAST(SUM(n) AS BIGINT) AS n, CAST(SUM(total) AS BIGINT) AS total,
+  CAST(SUM(SUM(n)) OVER () AS BIGINT) AS everything
+FROM (` + strings.Join(selects, "\n  UNION ALL") + `
+) AS parts
+GROUP BY name, outcome, bin`
+	if f.Dimension == Sender && f.Limit > 0 {
+		query += "\nORDER BY SUM(n) DESC, name\nLIMIT " + arg(f.Limit)
+	}
+	return query, args
+}
+
+// A Progress says how far accounts are counted.
+type Progress struct {
+	// Days is how many days were changed since they were counted; a whole account that is to be counted is one.
+	Days int
+	// CountedAt is when something was last counted; zero if nothing was.
+	CountedAt time.Time
+}
+
+// Progress returns how far accounts are counted.
+func (s *Store) Progress(ctx context.Context, accounts ...string) (p Progress, err error) {
+	revs, err := s.revs(ctx)
+	if err != nil {
+		return p, fmt.Errorf("statistics: %w", err)
+	}
+	for _, id := range accounts {
+		if at := revs[id].CountedAt.Time; at.After(p.CountedAt) {
+			p.CountedAt = at
+		}
+		var days int
+		if err := dbquery.Get(ctx, s.db.Reader(), &days, sqlMarkedDays, id); err != nil {
+			return p, fmt.Errorf("statistics: read the marks: %w", err)
+		}
+		p.Days += days
+	}
+	return p, nil
+}
