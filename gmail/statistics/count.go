@@ -64,17 +64,15 @@ func TimeBin(d time.Duration) int {
 	if d <= time.Second {
 		return 0
 	}
-	bin := int(math.Ceil(4 * math.Log2(d.Seconds())))
-	for TimeOf(bin) < d { // rounding
-		bin++
-	}
-	return bin
+	return min(maxBin, int(math.Ceil(4*math.Log2(d.Seconds()))))
 }
+
+// maxBin is that of 272 years and more: a Duration has room for no further one.
+const maxBin = 4 * 33
 
 // TimeOf is the longest time in a bin.
 func TimeOf(bin int) time.Duration {
-	const most = 4 * 33 // longer than any mail waits, and than a Duration has room for
-	return time.Duration(math.Exp2(float64(min(bin, most))/4) * float64(time.Second))
+	return time.Duration(math.Exp2(float64(min(bin, maxBin))/4) * float64(time.Second))
 }
 
 // A cell is what is counted together.
