@@ -213,15 +213,7 @@ func (s *Store) stored(ctx context.Context, accountID string, of day) (counts, e
 // days returns the days on which an account has something that is counted, or was.
 func (s *Store) days(ctx context.Context, accountID string) ([]day, error) {
 	all := map[day]bool{}
-	dayOf := "SUBSTR(%s, 1, 10)"
-	if string(s.db.Dialect()) == postgres {
-		dayOf = "statistics_day(%s)"
-	}
-	queries := []string{sqlCountedDays}
-	for _, d := range sqlDays {
-		queries = append(queries, "SELECT DISTINCT "+fmt.Sprintf(dayOf, d.at)+" "+d.from)
-	}
-	for _, query := range queries {
+	for _, query := range daysQueries(string(s.db.Dialect())) {
 		var list []day
 		if err := dbquery.Select(ctx, s.db.Reader(), &list, query, accountID); err != nil {
 			return nil, fmt.Errorf("list its days: %w", err)

@@ -1,5 +1,7 @@
 package statistics
 
+import "strings"
+
 const (
 	sqlMarkersSQLite = `
 SELECT name
@@ -162,6 +164,21 @@ var sqlDays = []struct{ at, from string }{
 	{"l.created_at", "FROM action_links l JOIN actions a ON a.id = l.effect_action_id " +
 		"WHERE a.account_id = $1 AND l.relation = 'undo_of'"},
 	{"created_at", "FROM feedback WHERE account_id = $1"},
+}
+
+// daysQueries are the queries of the days of an account.
+func daysQueries(dialect string) []string {
+	queries := []string{sqlCountedDays}
+	for _, d := range sqlDays {
+		if dialect == postgres {
+			queries = append(queries, "SELECT DISTINCT statistics_day("+d.at+") "+d.from)
+			continue
+		}
+		// SQLite by itself takes an index that has it read the messages.
+		from := strings.Replace(d.from, "FROM messages", "FROM messages INDEXED BY messages_received", 1)
+		queries = append(queries, "SELECT DISTINCT SUBSTR("+d.at+", 1, 10) "+from)
+	}
+	return queries
 }
 
 const sqlCountedDays = `SELECT DISTINCT day FROM statistics WHERE account_id = $1 AND span = 'day'`
