@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"gmail/aging":                   {"", "queue", "gmail", "gmail/mailstore", "rules"},
 	"gmail/escalation":              {"", "queue", "gmail", "gmail/gmailapi", "gmail/mailstore"},
 	"gmail/replies":                 {"", "queue", "gmail/mailstore", "gmail/internal/"},
+	"gmail/statistics":              {"", "queue"},
 	"gmail/reminders":               {"", "queue", "gmail/internal/"},
 	"gmail/tasks":                   {"", "queue", "gmail/internal/"},
 	"gmail/filing":                  {"", "queue", "mime", "gmail/internal/"},

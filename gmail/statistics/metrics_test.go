@@ -45,7 +45,9 @@ func collected(t *testing.T, reader metric.Reader) (points []string) {
 	t.Helper()
 	var all metricdata.ResourceMetrics
 	require.NoError(t, reader.Collect(t.Context(), &all))
-	add := func(name string, attrs []string, value any) { points = append(points, fmt.Sprintf("%s %v %v", name, attrs, value)) }
+	add := func(name string, attrs []string, value any) {
+		points = append(points, fmt.Sprintf("%s %v %v", name, attrs, value))
+	}
 	for _, s := range all.ScopeMetrics {
 		for _, m := range s.Metrics {
 			switch data := m.Data.(type) {

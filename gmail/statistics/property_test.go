@@ -119,7 +119,9 @@ func (w *randomWorld) enrichAgain() {
 		w.one(w.enriched))
 }
 
-func (w *randomWorld) prune() { w.exec(`DELETE FROM enrichments WHERE message_id = $1`, w.one(w.enriched)) }
+func (w *randomWorld) prune() {
+	w.exec(`DELETE FROM enrichments WHERE message_id = $1`, w.one(w.enriched))
+}
 
 func (w *randomWorld) state() string {
 	return rapid.SampledFrom([]string{"completed", "rejected", "failed"}).Draw(w.r, "state")

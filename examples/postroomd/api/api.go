@@ -67,7 +67,7 @@ func routes(h *app.App, done <-chan struct{}) []webapi.Route {
 		mailboxesAPI{h, of}.routes(), archiveAPI{h, of}.routes(), awayAPI{h, of}.routes(),
 		jobsAPI{h}.routes(), tasksAPI{h, of}.routes(),
 		notesAPI{h, of}.routes(),
-		remindersAPI{h, of}.routes(),
+		remindersAPI{h, of}.routes(), statisticsAPI{h, of}.routes(),
 		draftsAPI{h, of}.routes(), voiceAPI{h, of}.routes(), subscriptionsAPI{h, of}.routes(), agentsAPI{h, of}.routes(),
 		modelCallsAPI{h, of}.routes(), meaningAPI{h, of}.routes(), learnAPI{h, of}.routes(),
 		eventsAPI{h, of, done, &openStreams{of: map[string]int{}}}.routes())

@@ -17,6 +17,13 @@ func (h *App) Run(ctx context.Context) error {
 	if err := tellSystemd(ctx, "READY=1"); err != nil {
 		h.Log.Warn("systemd is not told", "error", err)
 	}
+	if h.meters != nil {
+		observed, err := h.Statistics.Observe(h.meters)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = observed.Unregister() }() // it fails for no reason that matters now
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	watch := h.newRulesWatch(ctx)

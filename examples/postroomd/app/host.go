@@ -38,6 +38,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/pipeline"
 	"github.com/postroom-go/postroom/gmail/reminders"
 	"github.com/postroom-go/postroom/gmail/replies"
+	"github.com/postroom-go/postroom/gmail/statistics"
 	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/gmail/unsubscribe"
 	"github.com/postroom-go/postroom/gmail/voice"
@@ -81,6 +82,7 @@ type App struct {
 	Tasks      *tasks.Store
 	Notes      *notes.Store
 	Reminders  *reminders.Store
+	Statistics *statistics.Store
 	Onboarding *onboarding.Service
 	Replies    *replies.Store
 	Drafting   *drafting.Service // nil: no drafts are written
@@ -172,7 +174,7 @@ func (h *App) setUp(ctx context.Context) error {
 		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, tasks.Migrate, tokens.Migrate, agent.Migrate,
 		replies.Migrate, drafting.Migrate, unsubscribe.Migrate, voice.Migrate, reminders.Migrate,
 		onboarding.Migrate, enrich.Migrate, archive.Migrate, notes.Migrate, filing.Migrate,
-		appointments.Migrate,
+		appointments.Migrate, statistics.Migrate,
 		migrateProbe} {
 		if err := migrate(ctx, h.DB); err != nil {
 			return err
@@ -183,6 +185,9 @@ func (h *App) setUp(ctx context.Context) error {
 		return err
 	}
 	if h.Notes, err = notes.NewStore(h.DB); err != nil {
+		return err
+	}
+	if h.Statistics, err = statistics.New(statistics.Config{DB: h.DB}); err != nil {
 		return err
 	}
 	if err := h.Env.AddKinds(h.Env.OwnKinds()); err != nil { // reads the profiles

@@ -15,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/reminders"
 	"github.com/postroom-go/postroom/gmail/replies"
+	"github.com/postroom-go/postroom/gmail/statistics"
 	"github.com/postroom-go/postroom/gmail/voice"
 	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/llm/enrich"
@@ -43,7 +44,7 @@ var JobTypes = []string{
 	string(agent.JobProcess), string(agent.JobInvocation), string(reminders.JobDelivery), string(onboarding.Job),
 	string(enrich.Job), string(appointments.Job), string(lessons.JobLearn), string(jobTeach), string(jobPruneModels),
 	string(archive.RunJob), string(archive.VerifyJob), string(archive.RestoreJob), string(archive.UndoRestoreJob),
-	string(mailarchive.DueJob),
+	string(mailarchive.DueJob), string(statistics.Job),
 }
 
 // CheckRetry refuses the job of a failed action: for the ledger that is final.

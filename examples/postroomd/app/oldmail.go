@@ -17,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/filing"
 	"github.com/postroom-go/postroom/gmail/mailstore"
 	"github.com/postroom-go/postroom/gmail/notes"
+	"github.com/postroom-go/postroom/gmail/statistics"
 	"github.com/postroom-go/postroom/gmail/unsubscribe"
 	"github.com/postroom-go/postroom/gmail/voice"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -259,7 +260,8 @@ func (h *App) forget(ctx context.Context, tx queue.Tx, accountID string) error {
 		h.Reminders.Forget(ctx, tx, accountID), h.Onboarding.Forget(ctx, tx, accountID),
 		decide.ForgetTurns(ctx, tx, accountID), unsubscribe.Forget(ctx, tx, accountID), h.Replies.Forget(ctx, tx, accountID),
 		drafting.Forget(ctx, tx, accountID), voice.Forget(ctx, tx, accountID), enrich.Forget(ctx, tx, accountID),
-		notes.Forget(ctx, tx, accountID), filing.Forget(ctx, tx, accountID), appointments.Forget(ctx, tx, accountID))
+		notes.Forget(ctx, tx, accountID), filing.Forget(ctx, tx, accountID), appointments.Forget(ctx, tx, accountID),
+		statistics.Forget(ctx, tx, accountID)) // last: what is deleted is marked to be counted
 }
 
 // openOnboarding makes what looks at mailboxes.

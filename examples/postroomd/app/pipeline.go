@@ -24,6 +24,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/notes"
 	"github.com/postroom-go/postroom/gmail/outbox"
 	"github.com/postroom-go/postroom/gmail/pipeline"
+	"github.com/postroom-go/postroom/gmail/statistics"
 	"github.com/postroom-go/postroom/gmail/unsubscribe"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/agent"
@@ -152,7 +153,8 @@ func (h *App) handlers(d *queue.Dispatcher) error {
 	if h.Enrichment != nil {
 		errs = append(errs, h.Enrichment.Register(d))
 	}
-	errs = append(errs, agent.Register(d, h.Agents.Agent), h.Reminders.Register(d), h.Onboarding.Register(d))
+	errs = append(errs, agent.Register(d, h.Agents.Agent), h.Reminders.Register(d), h.Onboarding.Register(d),
+		h.Statistics.Register(d))
 	if h.bot != nil {
 		errs = append(errs, discord.Register(d, h.bot))
 	}
@@ -181,7 +183,7 @@ func (h *App) schedule(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list := slices.Concat([]queue.Schedule{pruneSchedule()}, h.reminders(), digests, h.checks(),
+	list := slices.Concat([]queue.Schedule{pruneSchedule(), statistics.Schedule()}, h.reminders(), digests, h.checks(),
 		mailarchive.Schedules(h.Env.Config.Archive))
 	for _, s := range list {
 		if err := h.Queue.SetSchedule(ctx, s); err != nil {
@@ -196,6 +198,9 @@ func (h *App) schedule(ctx context.Context) error {
 		if err := h.Queue.RemoveSchedule(ctx, name); err != nil && !errors.Is(err, queue.ErrScheduleNotFound) {
 			return err
 		}
+	}
+	if _, err := h.Queue.Enqueue(ctx, statistics.NewJob()); err != nil {
+		return err
 	}
 	return h.Archive.Begin(ctx, h.Queue)
 }

@@ -30,6 +30,7 @@ import (
 	notescmd "github.com/postroom-go/postroom/examples/postroomd/cli/notes"
 	reminderscmd "github.com/postroom-go/postroom/examples/postroomd/cli/reminders"
 	rulescmd "github.com/postroom-go/postroom/examples/postroomd/cli/rules"
+	statisticscmd "github.com/postroom-go/postroom/examples/postroomd/cli/statistics"
 	taskscmd "github.com/postroom-go/postroom/examples/postroomd/cli/tasks"
 	tokenscmd "github.com/postroom-go/postroom/examples/postroomd/cli/tokens"
 	undocmd "github.com/postroom-go/postroom/examples/postroomd/cli/undo"
@@ -90,7 +91,7 @@ func rootCommand(args []string) *cobra.Command {
 		stopCommand(), resumeCommand(), digestCommand(), audit.New(), mailcmd.New(), explainCommand(), decisions.New(),
 		instructions.New(),
 		instructions.NewMoved("directions"), instructions.NewMoved("llm-rules"), costCommand(), jobs.New(),
-		taskscmd.New(), notescmd.New(), reminderscmd.New(), draftscmd.New(), awaycmd.New(), lists.New(),
+		taskscmd.New(), notescmd.New(), reminderscmd.New(), statisticscmd.New(), draftscmd.New(), awaycmd.New(), lists.New(),
 		enrichmentcmd.New(), learncmd.New(), archivecmd.New(), agentscmd.New(), rulescmd.New(),
 		configCommand(), accounts.NewAuth(), accounts.New(), statusCommand(), healthcheckCommand(), mcpCommand(),
 		openAPICommand(), tokenscmd.New(), labelscmd.New(),

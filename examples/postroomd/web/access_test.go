@@ -112,7 +112,7 @@ var lists = map[string]bool{"GET /{$}": true, "GET /waiting": true, "GET /action
 	"POST /subscriptions/block": true, "POST /reminders": true, "POST /rules/learned": true, "POST /rules/learn": true,
 	"POST /rules/bulk": true,
 	"GET /drafts":      true, "GET /agents": true, "POST /agents/schedules": true, "POST /waiting/edit": true, "POST /waiting/instead": true, "POST /waiting/again": true,
-	"GET /mail/act": true, "POST /mail/act": true, "GET /meaning": true,
+	"GET /mail/act": true, "POST /mail/act": true, "GET /meaning": true, "GET /statistics": true,
 	"GET /mail/ask": true, "POST /mail/ask": true}
 
 // Everything that a route is about is of the owner's mailbox: those who have it get in by their role, and those who
@@ -155,7 +155,7 @@ func TestAForeignMailboxIsNotNamed(t *testing.T) {
 	w.withNeighbour()
 	as := w.as(access.Person{Name: "bob@example.org", Role: access.Own, Mailboxes: []string{neighbour}})
 	query := "?mailbox=" + url.QueryEscape(sample.Owner)
-	for _, path := range []string{"", "waiting", "actions", "mail", "drafts", "agents", "subscriptions", "meaning",
+	for _, path := range []string{"", "waiting", "actions", "mail", "drafts", "agents", "subscriptions", "meaning", "statistics",
 		"subscriptions/leave", "undo", "rules", "rules/versions",
 		"rules/edit", "rules/preview"} {
 		require.Equal(t, http.StatusForbidden, as.get(path+query).status, path)

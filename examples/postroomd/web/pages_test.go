@@ -70,6 +70,7 @@ var lookedAt = map[string]string{
 	"GET /rules/versions":            "TestEachPageFitsAndIsReadable",
 	"GET /rules/{id}":                "TestEachPageFitsAndIsReadable",
 	"GET /settings":                  "TestEachPageFitsAndIsReadable",
+	"GET /statistics":                "TestStatisticsAreShown",
 	"GET /subscriptions":             "TestListsAreLeftFromThePage",
 	"GET /subscriptions/leave":       "TestListsAreLeftFromThePage",
 	"GET /undo":                      "TestEachPageFitsAndIsReadable",

@@ -60,6 +60,7 @@ func (h *Handler) routes() []route {
 		{"POST /drafts/{mailbox}/{id}/rework", approve, ofPath, http.HandlerFunc(h.reworkDraft)},
 		{"POST /drafts/{mailbox}/{id}/send", approve, ofPath, http.HandlerFunc(h.sendDraft)},
 		{"POST /drafts/{mailbox}/{id}/discard", approve, ofPath, http.HandlerFunc(h.discardDraft)},
+		{"GET /statistics", see, h.ofList, h.show(h.statistics)},
 		{"GET /subscriptions", see, h.ofList, h.show(h.subscriptions)},
 		{"GET /subscriptions/leave", approve, h.ofList, h.show(h.leavePreview)},
 		{"POST /subscriptions/leave", approve, h.ofList, http.HandlerFunc(h.leaveLists)},
