@@ -79,15 +79,20 @@ func (s *Store) Read(ctx context.Context, f Filter) (r Result, err error) {
 		Outcome string `db:"outcome"`
 		Bin     int    `db:"bin"`
 		sum
-		All int64 `db:"everything"`
 	}
-	query, args := sumOf(f, parts)
-	if err := dbquery.Select(ctx, s.db.Reader(), &rows, query, args...); err != nil {
+	from, args := fromParts(f, parts)
+	err = dbquery.Select(ctx, s.db.Reader(), &rows, sumOf(f)+from+groupsOf(f), args...)
+	if err == nil && isLimited(f) {
+		err = dbquery.Get(ctx, s.db.Reader(), &r.N, sqlSumAll+from, args...)
+	}
+	if err != nil {
 		return r, fmt.Errorf("statistics: read: %w", err)
 	}
 	at := map[[2]string]int{}
 	for _, row := range rows {
-		r.N = row.All
+		if !isLimited(f) {
+			r.N += row.N
+		}
 		key := [2]string{row.Name, row.Outcome}
 		i, known := at[key]
 		if !known {
@@ -177,9 +182,34 @@ func begun(of, begins string) string {
 	return of[:len(of)-len(begins)] + begins
 }
 
-// sumOf makes the query of a filter. Each part is read by the primary key. Groups are limited in the database where
-// each has one row.
-func sumOf(f Filter, parts []part) (query string, args []any) {
+// isLimited reports whether the groups of a filter are limited in the database, where each has one row there.
+func isLimited(f Filter) bool { return f.Dimension == Sender && f.Limit > 0 }
+
+// sumOf is what is read of the parts. SQLite groups by one column in half the time of three.
+func sumOf(f Filter) string {
+	if f.Dimension == Sender {
+		return `
+SELECT name, '' AS outcome, 0 AS bin, CAST(SUM(n) AS BIGINT) AS n, 0 AS total`
+	}
+	return `
+SELECT name, outcome, bin, CAST(SUM(n) AS BIGINT) AS n, CAST(SUM(total) AS BIGINT) AS total`
+}
+
+const sqlSumAll = `
+SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT)`
+
+func groupsOf(f Filter) string {
+	switch {
+	case isLimited(f):
+		return fmt.Sprintf("\nGROUP BY name\nORDER BY SUM(n) DESC, name\nLIMIT %d", f.Limit)
+	case f.Dimension == Sender:
+		return "\nGROUP BY name"
+	}
+	return "\nGROUP BY name, outcome, bin"
+}
+
+// fromParts are the rows of a filter. Each part is read by the primary key.
+func fromParts(f Filter, parts []part) (from string, args []any) {
 	arg := func(value any) string {
 		args = append(args, value)
 		return fmt.Sprintf("$%d", len(args))
@@ -197,16 +227,7 @@ func sumOf(f Filter, parts []part) (query string, args []any) {
   WHERE account_id IN (%s) AND dimension = %s AND span = %s AND day >= %s AND day < %s`,
 			strings.Join(accounts, ", "), dimension, arg(p.span), arg(p.from), arg(p.to))
 	}
-	query = `
-SELECT name, outcome, bin, CAST(SUM(n) AS BIGINT) AS n, CAST(SUM(total) AS BIGINT) AS total,
-  CAST(SUM(SUM(n)) OVER () AS BIGINT) AS everything
-FROM (` + strings.Join(selects, "\n  UNION ALL") + `
-) AS parts
-GROUP BY name, outcome, bin`
-	if f.Dimension == Sender && f.Limit > 0 {
-		query += "\nORDER BY SUM(n) DESC, name\nLIMIT " + arg(f.Limit)
-	}
-	return query, args
+	return "\nFROM (" + strings.Join(selects, "\n  UNION ALL") + "\n) AS parts", args
 }
 
 // A Progress says how far accounts are counted.
