@@ -8,6 +8,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/firstlook"
 	"github.com/postroom-go/postroom/examples/postroomd/learning"
 	"github.com/postroom-go/postroom/examples/postroomd/reminding"
+	"github.com/postroom-go/postroom/examples/postroomd/statistics"
 	"github.com/postroom-go/postroom/examples/postroomd/subscriptions"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/examples/postroomd/view/calls"
@@ -50,6 +51,8 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[runs.Schedule]():      "AgentSchedule",
 	reflect.TypeFor[runs.Schedules]():     "AgentScheduleList",
 	reflect.TypeFor[runs.Step]():          "RunStep",
+	reflect.TypeFor[statistics.Act]():     "StatisticsAct",
+	reflect.TypeFor[statistics.View]():    "Statistics",
 	reflect.TypeFor[subscriptions.Left](): "LeftSubscription",
 	reflect.TypeFor[view.Event]():         "HistoryEvent",
 	reflect.TypeFor[view.Result]():        "DecisionResult",

@@ -14,7 +14,7 @@ func TestStatisticsAreReadByMailboxAndTime(t *testing.T) {
 	each(t, func(w *world) {
 		before := call[statistics.View](w, "GET", "/statistics", "", http.StatusOK)
 		require.Positive(t, before.Days)
-		require.NoError(t, w.Statistics.Count(t.Context()))
+		require.NoError(t, w.app.Statistics.Count(t.Context()))
 		all := call[statistics.View](w, "GET", "/statistics?mailbox="+sample.Owner+"&senders=2", "", http.StatusOK)
 		require.Zero(t, all.Days)
 		require.Equal(t, []string{sample.Owner}, all.Mailboxes)
