@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -97,7 +98,8 @@ func (a meaningAPI) known(r *http.Request, m *postroom.Message) (v enrichment.Vi
 	case found == nil:
 		return v, notFound(usage.Errorf("nothing is known of message %s", m.ProviderID))
 	}
-	err = found.AddConflicts(r.Context(), store, a.app.Mail, m, time.Now(), a.app.OwnZone())
+	err = errors.Join(found.AddConflicts(r.Context(), store, a.app.Mail, m, time.Now(), a.app.OwnZone()),
+		found.AddNotes(r.Context(), a.app.Ledger, a.app.Notes, m))
 	return *found, err
 }
 

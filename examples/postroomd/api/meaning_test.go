@@ -72,6 +72,45 @@ func TestWhatMailMeansIsListedAndAnswered(t *testing.T) {
 	call[problem](w, "GET", "/mail/"+sample.Owner+"/none/meaning", "", http.StatusNotFound)
 }
 
+// Seed 004: "Obsidian: + note_path". A rule that goes by what a mail means asks for the note when that is known, once;
+// how far the note is stands in the timeline of the message, and what the stages have found does not wait for it.
+func TestANoteStandsInTheTimeline(t *testing.T) {
+	for _, asks := range []bool{false, true} {
+		vault := t.TempDir()
+		w := newWorldWith(t, "", func(c *config.Config) {
+			c.Enrich.Enabled, c.Notes.Folder, c.Notes.Path = true, config.Path(vault), "{{subject}}"
+			if asks {
+				c.Policy.ApprovalAlways = append(c.Policy.ApprovalAlways, string(postroom.AddNote))
+			}
+		})
+		call[any](w, "POST", "/rules", `{"name": "Notes", "condition": {"type": "priority", "value": "low"},
+			"action": "add_note", "parameters": {"note": "Read it at the weekend."}}`, http.StatusOK)
+		_, err := w.gmail.Deliver(t.Context(), []byte(strings.ReplaceAll(newsletterMail, "\n", "\r\n")))
+		require.NoError(t, err)
+		w.work()
+		list := call[meaningPage](w, "GET", "/meaning", "", http.StatusOK).List
+		require.Len(t, list, 1)
+		require.Equal(t, "completed", list[0].State)
+		require.Zero(t, list[0].Calls, "the note costs no call of a model")
+		one := "/mail/" + sample.Owner + "/" + list[0].MessageID + "/meaning"
+		written := call[enrichment.View](w, "GET", one, "", http.StatusOK).Notes
+		require.Len(t, written, 1)
+		if asks {
+			require.Equal(t, postroom.ActionPendingApproval, written[0].State)
+			require.Equal(t, "waits for approval", written[0].Line())
+			continue
+		}
+		require.Equal(t, "News.md", written[0].Path)
+		require.Equal(t, postroom.ActionCompleted, written[0].State)
+		call[enrichment.View](w, "POST", one, `{"stage": "importance", "approve": true}`, http.StatusOK)
+		w.work()
+		require.Len(t, call[enrichment.View](w, "GET", one, "", http.StatusOK).Notes, 1, "once for each message")
+		call[any](w, "POST", "/actions/"+written[0].Action+"/undo", "", http.StatusOK)
+		w.work()
+		require.Empty(t, call[enrichment.View](w, "GET", one, "", http.StatusOK).Notes)
+	}
+}
+
 func TestWithoutEnrichmentNothingIsKnown(t *testing.T) {
 	w := newWorldWith(t, "", func(*config.Config) {}, newsletterMail)
 	require.Empty(t, call[meaningPage](w, "GET", "/meaning", "", http.StatusOK).List)

@@ -33,6 +33,9 @@ type View struct {
 	// Conflicts say which of its appointments are at the same time as others, where that is looked up.
 	Conflicts []string `json:"conflicts,omitempty"`
 
+	// Notes are those about the message, where they are looked up.
+	Notes []NoteState `json:"notes,omitempty"`
+
 	UnsubscribeMethod string            `json:"unsubscribe_method,omitempty"`
 	UnsubscribeURL    string            `json:"unsubscribe_url,omitempty"`
 	Faults            map[string]string `json:"faults,omitempty"`
@@ -117,6 +120,9 @@ func (v *View) Lines() (lines []Line) {
 	}
 	for _, text := range v.Conflicts {
 		add("conflict", text)
+	}
+	for i := range v.Notes {
+		add("note", v.Notes[i].Line())
 	}
 	if v.UnsubscribeMethod != "" {
 		add("unsubscribe", v.UnsubscribeMethod+": "+v.UnsubscribeURL)

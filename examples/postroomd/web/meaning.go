@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -172,7 +173,8 @@ func (h *Handler) meantOf(ctx context.Context, m *postroom.Message, mailbox stri
 	if err != nil || v == nil {
 		return nil, err
 	}
-	err = v.AddConflicts(ctx, store, h.app.Mail, m, time.Now(), h.app.OwnZone())
+	err = errors.Join(v.AddConflicts(ctx, store, h.app.Mail, m, time.Now(), h.app.OwnZone()),
+		v.AddNotes(ctx, h.app.Ledger, h.app.Notes, m))
 	return &meant{v, h.meaningWords(), mailbox}, err
 }
 

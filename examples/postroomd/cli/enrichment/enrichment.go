@@ -3,6 +3,7 @@ package enrichment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -148,7 +149,8 @@ func show() *cobra.Command {
 				return usage.Errorf("nothing is known of message %s: it came before enrich.enabled, or is of no mail that is "+
 					"decided about", args[0])
 			}
-			if err := v.AddConflicts(ctx, store, h.Mail, m, time.Now(), h.OwnZone()); err != nil {
+			if err := errors.Join(v.AddConflicts(ctx, store, h.Mail, m, time.Now(), h.OwnZone()),
+				v.AddNotes(ctx, h.Ledger, h.Notes, m)); err != nil {
 				return err
 			}
 			if *asJSON {
