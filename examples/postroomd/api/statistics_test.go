@@ -12,6 +12,7 @@ import (
 
 func TestStatisticsAreReadByMailboxAndTime(t *testing.T) {
 	each(t, func(w *world) {
+		w.decide(starTea, "subject:tea")
 		before := call[statistics.View](w, "GET", "/statistics", "", http.StatusOK)
 		require.Positive(t, before.Days)
 		require.NoError(t, w.app.Statistics.Count(t.Context()))
