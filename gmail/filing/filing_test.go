@@ -199,6 +199,16 @@ func TestNothingIsWrittenThroughALink(t *testing.T) {
 	require.FileExists(t, secret)
 }
 
+// Mail can name a file like the folder of another rule.
+func TestAFileInPlaceOfAFolderIsToldOf(t *testing.T) {
+	d := newDesk(t, dbtest.SQLite(t), nil)
+	d.write("2026", "a file")
+	_, err := d.handle(action("1", d.add(named("plan.pdf", "a")), nil))
+	require.ErrorContains(t, err, "a file has its name: move the file")
+	require.True(t, isFatal(err))
+	require.Equal(t, []string{"2026"}, d.list())
+}
+
 func TestAMissingFolderIsNotMade(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), nil)
 	require.NoError(t, os.Remove(d.folder))

@@ -240,7 +240,12 @@ func (f Folder) Replace(name, before string, content []byte) (bool, error) {
 // write writes a file beside its place, syncs it, and has it put there.
 func (f Folder) write(name string, content []byte, perm fs.FileMode, put func(beside string) error) error {
 	dir := path.Dir(name)
-	if err := f.root.MkdirAll(dir, dirPerm); err != nil {
+	err := f.root.MkdirAll(dir, dirPerm)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) { // no other name of the file would help
+		return queue.Fatal(fmt.Errorf("%s: make the folder of %s: a file has its name: move the file, or configure %s",
+			f.words.Package, name, f.words.Instead))
+	}
+	if err != nil {
 		return f.fails("make the folder of", name, err)
 	}
 	beside := beside(name, content)
