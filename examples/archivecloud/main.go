@@ -5,9 +5,9 @@
 //	archivecloud pull URL FOLDER      copy it back into an empty folder
 //	archivecloud verify URL           read the bucket alone, and check each message and the chain of its manifests
 //
-// FOLDER is what postroomd's archive.folder names. URL is gs://BUCKET or s3://BUCKET?region=REGION, as the packages gcsblob
-// and s3blob of gocloud.dev read it, with credentials where their programs look for them; ?prefix=a/b/ keeps it below a
-// prefix. An encrypted archive is copied as it is; to verify it, POSTROOM_ARCHIVE_KEY has its key.
+// FOLDER is what postroomd's archive.folder names. URL is gs://BUCKET or s3://BUCKET?region=REGION, as the packages
+// gcsblob and s3blob of gocloud.dev read it, with credentials where their programs look for them; ?prefix=a/b/ keeps it
+// below a prefix. An encrypted archive is copied as it is; to verify it, POSTROOM_ARCHIVE_KEY has its key.
 //
 // It is a module of its own: the libraries of the clouds are larger than postroomd. A host that wants its archive in a
 // cloud and in no folder gives the bucket to [archive.Config] itself, as the tests here do.

@@ -11,8 +11,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// transfer copies the objects that to does not have, manifests last: they name the others. Objects never change: one that
-// is there is the same one, and is not replaced. sync may be nil.
+// transfer copies the objects that to does not have, manifests last: they name the others. Objects never change: one
+// that is there is the same one, and is not replaced. sync may be nil.
 func transfer(ctx context.Context, from, to *blob.Bucket, sync func(key string) error) (copied, there int, err error) {
 	has := map[string]bool{}
 	if err := list(ctx, to, func(key string) error { has[key] = true; return nil }); err != nil {

@@ -14,9 +14,9 @@
 // A file of a message, by its content, is written once, whatever actions ask for it. Before it is written the database
 // has its place, which no other file gets: an attempt after a crash goes on with the same place, and takes the bytes
 // that it finds there for its own. Another file in the way stays as it is, also one with the same bytes, and the new
-// one gets digits of its message after its name. The rows become final in the transaction that completes the action. An attempt that was
-// taken for dead, and goes on after its action was undone, can reserve a place and writes nothing there: the next action
-// about the message uses it.
+// one gets digits of its message after its name. The rows become final in the transaction that completes the action. An
+// attempt that was taken for dead, and goes on after its action was undone, can reserve a place and writes nothing
+// there: the next action about the message uses it.
 //
 // A file is ours as long as it has the hash that was written. What a person has edited, moved or deleted is never
 // written again and never removed. The undo removes the files that no other action wants, and fails if one of them was

@@ -142,7 +142,8 @@ func TestBadParametersAreRefused(t *testing.T) {
 	_, err := k.Handler(t.Context(), nil, postroom.Action{})
 	require.ErrorContains(t, err, "no Cabinet")
 	_, err = filing.New(filing.Config{Path: "{{x}}", Folder: "a"})
-	for _, want := range []string{"Config.DB", "Config.Message", "Config.Mailbox", "Config.Files", "Config.Path", "absolute"} {
+	for _, want := range []string{"Config.DB", "Config.Message", "Config.Mailbox", "Config.Files", "Config.Path",
+		"absolute"} {
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -155,7 +156,8 @@ func TestHostileNamesStayInTheFolder(t *testing.T) {
 	outside := filepath.Dir(d.folder)
 	before, err := os.ReadDir(outside)
 	require.NoError(t, err)
-	for i, name := range []string{"", ".", "..", "../../x.txt", "/etc/passwd", `..\..\x.txt`, "a\x00b.txt", "aux", "NUL.txt", "con.pdf",
+	for i, name := range []string{"", ".", "..", "../../x.txt", "/etc/passwd", `..\..\x.txt`, "a\x00b.txt", "aux",
+		"NUL.txt", "con.pdf",
 		strings.Repeat("ä", 300) + ".pdf", "x." + strings.Repeat("y", 300), "\xff\xfe.pdf", "fdp.\u202eexe", ".bashrc", "-rf",
 		"a\nb.txt", "x.pdf ", "x.p/df", "...", "~/x", "COM1", "a:b.txt", "$(rm).sh", " "} {
 		m := d.add(named(name, name+"content"))

@@ -218,8 +218,8 @@ const (
 	hintSaid  = "said"  // what became of the attached files, for people
 )
 
-// Told returns what an action that was carried out has done with attached files: a sentence, and then the paths of those
-// that it filed. It is nil for other actions.
+// Told returns what an action that was carried out has done with attached files: a sentence, and then the paths of
+// those that it filed. It is nil for other actions.
 func Told(a postroom.Action) []string {
 	if a.Type != FileAttachments || a.UndoHint == nil {
 		return nil

@@ -33,7 +33,9 @@ func (c *Cabinet) takeBack(ctx context.Context, run postroom.Run, a postroom.Act
 		return nil, err
 	}
 	defer func() { err = errors.Join(p.explain(err), p.close()) }()
-	r, err := postroom.Step(ctx, run, "remove", func(ctx context.Context) (removal, error) { return c.planRemoval(ctx, a) })
+	r, err := postroom.Step(ctx, run, "remove", func(ctx context.Context) (removal, error) {
+		return c.planRemoval(ctx, a)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,8 @@
 // Two that count one account at once do not undo each other's work: each writes only if nobody has since it read the
 // marks, by statistics_accounts.rev. A job that dies at any instruction leaves the marks of what it has not written.
 //
-// [Migrate] creates the triggers that are missing, also those that a later migration of another package has dropped with
-// its table, and then has all days counted anew.
+// [Migrate] creates the triggers that are missing, also those that a later migration of another package has dropped
+// with its table, and then has all days counted anew.
 //
 // # What is counted
 //

@@ -15,8 +15,8 @@ import (
 )
 
 // The aggregates of seed 004 (category, confidence, user action, accuracy by rule and by model, answer time, volume by
-// sender) equal a full count, in whatever order mail comes and goes, is enriched anew, acted on, asked about, undone and
-// corrected, and wherever a count is killed, or overtaken by another.
+// sender) equal a full count, in whatever order mail comes and goes, is enriched anew, acted on, asked about, undone
+// and corrected, and wherever a count is killed, or overtaken by another.
 func TestWhatIsStoredEqualsAFullCount(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, statistics.Migrate(t.Context(), db))
@@ -72,7 +72,8 @@ func (w *randomWorld) change() {
 }
 
 func (w *randomWorld) receive() {
-	from := rapid.SampledFrom([]string{"ada@example.org", "Ben@Example.org", "", "digest@postroom.invalid"}).Draw(w.r, "from")
+	from := rapid.SampledFrom([]string{"ada@example.org", "Ben@Example.org", "",
+		"digest@postroom.invalid"}).Draw(w.r, "from")
 	received := at(w.hours())
 	if rapid.Bool().Draw(w.r, "unknown") {
 		received.Time = received.AddDate(-9999, 0, 0) // stored as the first instant

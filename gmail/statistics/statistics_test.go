@@ -22,11 +22,12 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A database that was there before is counted from its first day on, and so is one whose triggers a migration of another
-// package has dropped.
+// A database that was there before is counted from its first day on, and so is one whose triggers a migration of
+// another package has dropped.
 func TestWhatWasThereBeforeIsCounted(t *testing.T) {
 	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
-		require.ErrorContains(t, statistics.Migrate(t.Context(), db), "migrate mailstore, safety, llm/enrich and rules/lessons")
+		require.ErrorContains(t, statistics.Migrate(t.Context(), db),
+			"migrate mailstore, safety, llm/enrich and rules/lessons")
 		for _, migrate := range []dbtest.Migration{mailstore.Migrate, safety.Migrate, lessons.Migrate, enrich.Migrate} {
 			require.NoError(t, migrate(t.Context(), db))
 		}

@@ -187,7 +187,8 @@ func made(t testing.TB, id, text string, received time.Time, flags []string) *po
 
 // content returns the content of a message, and its type.
 func content(text string, files []string) string {
-	plain := "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n" + strings.TrimSpace(text) + "\n"
+	plain := "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n" +
+		strings.TrimSpace(text) + "\n"
 	if len(files) == 0 {
 		return plain
 	}

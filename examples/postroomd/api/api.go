@@ -63,7 +63,8 @@ func routes(h *app.App, done <-chan struct{}) []webapi.Route {
 	of := mailboxes{h}
 	return slices.Concat(instructionsAPI{h}.routes(), approvalsAPI{h, of}.routes(), mailAPI{h, of}.routes(),
 		fixAPI{h, of}.routes(),
-		bulkAPI{h, of}.routes(), actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(), ruleActivityAPI{h, of}.routes(), rulesTextAPI{h, of}.routes(),
+		bulkAPI{h, of}.routes(), actionsAPI{h, of}.routes(), backtestAPI{h, of}.routes(),
+		ruleActivityAPI{h, of}.routes(), rulesTextAPI{h, of}.routes(),
 		mailboxesAPI{h, of}.routes(), archiveAPI{h, of}.routes(), awayAPI{h, of}.routes(),
 		jobsAPI{h}.routes(), tasksAPI{h, of}.routes(),
 		notesAPI{h, of}.routes(),

@@ -82,7 +82,8 @@ func TestFiltersAreMadeRules(t *testing.T) {
 	require.Equal(t, noon, call[text](w, "GET", ownRules, "", http.StatusOK).Text)
 	call[text](w, "PUT", ownRules, body(t, map[string]any{"text": made.Text, "digest": made.Digest}), http.StatusOK)
 	require.Len(t, call[[]webapi.Rule](w, "GET", "/rules", "", http.StatusOK), 2)
-	call[problem](w, "POST", ownRules+"/import", body(t, map[string]any{"text": "keep it"}), http.StatusUnprocessableEntity)
+	call[problem](w, "POST", ownRules+"/import", body(t, map[string]any{"text": "keep it"}),
+		http.StatusUnprocessableEntity)
 }
 
 // A file that other mailboxes read is not for the token of one, and neither are files beside it that it does not name.

@@ -32,7 +32,8 @@ func TestARemovalThatIsInterruptedIsFinished(t *testing.T) {
 			exec(`INSERT INTO voice_profiles (account_id, body, edited_by, version, mails, lessons, note)
 VALUES ($1, 'Begins with Moin.', '', 1, 10, 0, '')`, id)
 
-			for _, table := range []string{"old_mail", "tasks", "unsubscriptions", "replies", "reply_texts", "voice_lessons", "statistics"} {
+			for _, table := range []string{"old_mail", "tasks", "unsubscriptions", "replies", "reply_texts", "voice_lessons",
+				"statistics"} {
 				exec("ALTER TABLE " + table + " RENAME TO locked")
 				require.Error(t, h.RemoveAccount(t.Context(), id, "ada"), table)
 				exec("ALTER TABLE locked RENAME TO " + table)

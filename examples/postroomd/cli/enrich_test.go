@@ -125,17 +125,19 @@ func TestWhatMailMeansIsFoundOutAndAnswered(t *testing.T) {
 	require.Equal(t, []int64{1, 1}, []int64{decided.Load(), alone.Load()}, "nothing is asked twice")
 }
 
-// A label with the name of a category says that mail is of it, whether a person or a rule puts it there, and no model is
-// asked about that.
+// A label with the name of a category says that mail is of it, whether a person or a rule puts it there, and no model
+// is asked about that.
 func TestALabelWithTheNameOfACategorySaysIt(t *testing.T) {
 	t.Parallel()
 	gmail := inbox(t)
 	rules := filepath.Join(t.TempDir(), "named.yaml")
 	require.NoError(t, os.WriteFile(rules, []byte("rules:\n  - {name: Shop, condition: {type: subject_contains, value: filed}, "+
 		"action: apply_label, parameters: {label: Mine/Receipts}}\n"), 0o600))
-	where := append(withModel(t, gmail, llmtest.NewServerFunc(t, llmtest.ChatCompletions, func(llmtest.Asked) llmtest.Reply {
+	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, func(llmtest.Asked) llmtest.Reply {
 		return llmtest.Reply{Text: "no"}
-	}).URL, "reuse = \"0s\"\n[enrich]\nenabled = true\nmodel = false\n"), "--set", "paths.rules="+rules, "--set", "gmail.old_mail=sort")
+	})
+	where := append(withModel(t, gmail, model.URL, "reuse = \"0s\"\n[enrich]\nenabled = true\nmodel = false\n"),
+		"--set", "paths.rules="+rules, "--set", "gmail.old_mail=sort")
 	sendTo(t, gmail, "filed", "Bob <bob@example.com>", "Here you are.")
 	sendTo(t, gmail, "tea", "Ada <ada@example.com>", "Here you are.")
 	r := postroomd(t, append([]string{"run", "--once"}, where...)...)

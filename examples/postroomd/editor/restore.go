@@ -10,8 +10,8 @@ import (
 	"github.com/postroom-go/postroom/rules/rulestore"
 )
 
-// CheckNewest refuses with [ErrChanged] if a version is not the newest of the rules of a mailbox: who goes back has seen
-// others than those that are there.
+// CheckNewest refuses with [ErrChanged] if a version is not the newest of the rules of a mailbox: who goes back has
+// seen others than those that are there.
 func (e *Editor) CheckNewest(ctx context.Context, accountID string, number int64) error {
 	newest, err := e.rules.Versions(ctx, rulestore.VersionFilter{Account: &accountID, Limit: 1})
 	if err == nil && (len(newest) == 0 || newest[0].Number != number) {

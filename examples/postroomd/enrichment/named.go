@@ -44,14 +44,16 @@ func (c *Config) named(categories []enrich.Category) func(context.Context, *post
 }
 
 // ruled tells the category of the label that a rule has decided to put on a message.
-func (c *Config) ruled(ctx context.Context, msg *postroom.Message, named map[string]string) (f enrich.Facts, err error) {
+func (c *Config) ruled(ctx context.Context, msg *postroom.Message, named map[string]string) (f enrich.Facts,
+	err error) {
 	decided, err := c.Decisions(ctx, safety.Filter{AccountID: msg.AccountID, MessageID: msg.ID, Limit: 20,
 		Sources: []postroom.Source{postroom.SourceDeterministic},
 		States:  []postroom.ActionState{postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionCompleted}})
 	for i := range decided {
 		label, ok := decided[i].Decision.Parameters.Text(postroom.ParamLabel)
 		if category := named[label]; ok && category != "" {
-			return categoryOf(category, fmt.Sprintf("the rule %s gives it the label of this name", decided[i].Decision.RuleName)), nil
+			rule := decided[i].Decision.RuleName
+			return categoryOf(category, fmt.Sprintf("the rule %s gives it the label of this name", rule)), nil
 		}
 	}
 	return f, err

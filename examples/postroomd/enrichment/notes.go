@@ -9,11 +9,12 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// A NoteState is the state of a note about a message, which a rule, a model or a person has decided on by the action add_note.
+// A NoteState is the state of a note about a message, which a rule, a model or a person has decided on by the action
+// add_note.
 type NoteState struct {
 	Action string               `json:"action"` // the id
 	State  postroom.ActionState `json:"state"`
-	Path   string               `json:"path,omitempty"` // below notes.folder; empty until it is there, or a person removed it
+	Path   string               `json:"path,omitempty"` // below notes.folder; empty before it is there, and once removed
 	Error  string               `json:"error,omitempty"`
 }
 

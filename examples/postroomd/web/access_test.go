@@ -155,7 +155,8 @@ func TestAForeignMailboxIsNotNamed(t *testing.T) {
 	w.withNeighbour()
 	as := w.as(access.Person{Name: "bob@example.org", Role: access.Own, Mailboxes: []string{neighbour}})
 	query := "?mailbox=" + url.QueryEscape(sample.Owner)
-	for _, path := range []string{"", "waiting", "actions", "mail", "drafts", "agents", "subscriptions", "meaning", "statistics",
+	for _, path := range []string{"", "waiting", "actions", "mail", "drafts", "agents", "subscriptions", "meaning",
+		"statistics",
 		"subscriptions/leave", "undo", "rules", "rules/versions",
 		"rules/edit", "rules/preview"} {
 		require.Equal(t, http.StatusForbidden, as.get(path+query).status, path)

@@ -75,7 +75,8 @@ func (h *Handler) importedInEditor(
 	}
 	page.Taken, page.Known = added.Taken, added.Known
 	before := added.Before
-	opened := &editorPage{Text: added.File.Source, Seen: editor.Digest(before), Mailbox: account.Email, Imported: page.imported}
+	opened := &editorPage{Text: added.File.Source, Seen: editor.Digest(before), Mailbox: account.Email,
+		Imported: page.imported}
 	return editorView(opened), h.checked(ctx, opened, account, before, added.File)
 }
 
