@@ -167,7 +167,7 @@ func TestHostileNamesStayInTheFolder(t *testing.T) {
 	files := d.list()
 	require.Len(t, files, 25)
 	for _, file := range files {
-		for _, part := range strings.Split(file, "/") {
+		for part := range strings.SplitSeq(file, "/") {
 			require.Regexp(t, goodName, part)
 			require.LessOrEqual(t, len(part), 140)
 			require.NotRegexp(t, `(?i)^(aux|nul|con|com1)(\.|$)`, part)

@@ -24,7 +24,7 @@ type tt interface {
 // A world is an account whose rows are written as the packages that own the tables write them.
 type world struct {
 	tt
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // of the test
 	db      queue.DB
 	account string
 }

@@ -23,10 +23,10 @@ func (a statisticsAPI) routes() []webapi.Route {
 }
 
 type statisticsQuery struct {
-	Mailbox string `jsonschema:"the address of a mailbox; all, if left out"                             query:"mailbox"`
+	Mailbox string `jsonschema:"the address of a mailbox; all, if left out"                              query:"mailbox"`
 	From    string `jsonschema:"the first day in UTC, such as 2026-01-01; the first of all, if left out" query:"from"`
-	To      string `jsonschema:"the last day; today, if left out"                                       query:"to"`
-	Senders int    `jsonschema:"how many senders, 1 to 1000; 20, if left out"                           query:"senders"`
+	To      string `jsonschema:"the last day; today, if left out"                                        query:"to"`
+	Senders int    `jsonschema:"how many senders, 1 to 1000; 20, if left out"                            query:"senders"`
 }
 
 // defaultSenders is how many senders are shown if nobody says.

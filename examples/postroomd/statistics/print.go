@@ -14,7 +14,7 @@ import (
 // ActWords say what people did.
 func (a Act) ActWords() string { return strings.ReplaceAll(a.Act, "_", " ") }
 
-// MeanWords, HalfWords and MostWords say the times for people.
+// MeanWords says how long it took on average.
 func (t Times) MeanWords() string { return seconds(t.Mean) }
 
 // HalfWords says how long half took at most.
@@ -33,8 +33,8 @@ func (v *View) State() string {
 	case v.CountedAt.IsZero():
 		return "Nothing was counted yet; it is within some minutes, while postroomd runs."
 	case v.Days > 0:
-		return fmt.Sprintf("%s changed since and will be counted anew within five minutes, while postroomd runs.",
-			printer.Count(v.Days, "day has", "days have"))
+		return printer.Count(v.Days, "day has", "days have") +
+			" changed since and will be counted anew within five minutes, while postroomd runs."
 	}
 	return "All is counted."
 }

@@ -207,7 +207,7 @@ func (h *Handler) countWaiting(ctx context.Context, p access.Person) (int, error
 }
 
 // said are the messages after something was done, by the parameter "done".
-var said = map[string]string{
+var said = map[string]string{ //nolint:gosec // it is told that a token is revoked
 	"stop": "Everything is stopped.", "resume": "What was stopped goes on.",
 	"resume-mailbox": "The mailbox is worked on again.", "pause-mailbox": "The mailbox is paused.",
 	"sign-out":      "Signed out: what was granted is taken back at Google, and forgotten here.",
