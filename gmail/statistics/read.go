@@ -232,11 +232,16 @@ func fromParts(f Filter, parts []part) (from string, args []any) {
 
 // A Progress says how far accounts are counted.
 type Progress struct {
-	// Days is how many days were changed since they were counted; a whole account that is to be counted is one.
+	// Days is how many days were changed since they were counted; a whole account that is to be counted is one. After an
+	// import it may be more: of the changes, the oldest 20,000 are looked at, and an account without one counts as one
+	// while there are more.
 	Days int
 	// CountedAt is when something was last counted; zero if nothing was.
 	CountedAt time.Time
 }
+
+// mostMarks bounds the marks that are read to tell how far it is counted.
+const mostMarks = 20_000
 
 // Progress returns how far accounts are counted.
 func (s *Store) Progress(ctx context.Context, accounts ...string) (p Progress, err error) {
@@ -248,11 +253,17 @@ func (s *Store) Progress(ctx context.Context, accounts ...string) (p Progress, e
 		if at := revs[id].CountedAt.Time; at.After(p.CountedAt) {
 			p.CountedAt = at
 		}
-		var days int
-		if err := dbquery.Get(ctx, s.db.Reader(), &days, sqlMarkedDays, id); err != nil {
+		var marked struct {
+			Days  int `db:"days"`
+			Marks int `db:"marks"`
+		}
+		if err := dbquery.Get(ctx, s.db.Reader(), &marked, sqlMarkedDays, id, mostMarks); err != nil {
 			return p, fmt.Errorf("statistics: read the marks: %w", err)
 		}
-		p.Days += days
+		if marked.Marks == mostMarks {
+			marked.Days = max(marked.Days, 1)
+		}
+		p.Days += marked.Days
 	}
 	return p, nil
 }

@@ -43,7 +43,10 @@ FROM statistics_marks
 ORDER BY id
 LIMIT $1`
 
-	sqlMarkedDays = `SELECT COUNT(DISTINCT day) FROM statistics_marks WHERE account_id = $1`
+	// However many marks there are after an import, few are read.
+	sqlMarkedDays = `
+SELECT COUNT(DISTINCT CASE WHEN account_id = $1 THEN day END) AS days, COUNT(*) AS marks
+FROM (SELECT account_id, day FROM statistics_marks ORDER BY id LIMIT $2) AS oldest`
 
 	// Changes no row if another has written since the rev was read.
 	sqlClaim = `

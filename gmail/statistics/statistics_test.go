@@ -264,3 +264,25 @@ func TestPlansUseIndexes(t *testing.T) {
 		}
 	}
 }
+
+// After an import, how far it is counted is told from few of the marks, and never that all is counted.
+func TestProgressReadsFewMarks(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, statistics.Migrate(t.Context(), db))
+		w := newWorld(t.Context(), t, db)
+		require.NoError(t, w.store().Count(t.Context()))
+		at, err := w.store().Progress(t.Context(), w.account)
+		require.NoError(t, err)
+		require.Zero(t, at.Days)
+		w.exec(`INSERT INTO statistics_marks (account_id, day)
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT 'another', '2026-01-01' FROM n`)
+		w.exec(`INSERT INTO statistics_marks (account_id, day) VALUES ($1, '2026-01-01'), ($1, '2026-01-02')`, w.account)
+		at, err = w.store().Progress(t.Context(), w.account)
+		require.NoError(t, err)
+		require.Equal(t, 1, at.Days)
+		w.exec(`DELETE FROM statistics_marks WHERE account_id = 'another'`)
+		at, err = w.store().Progress(t.Context(), w.account)
+		require.NoError(t, err)
+		require.Equal(t, 2, at.Days)
+	})
+}
