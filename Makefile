@@ -7,7 +7,7 @@ define untested
 [ -n "$$POSTROOM_TEST_REDIS" ] || echo "NOT TESTED: Redis. Set POSTROOM_TEST_REDIS to the URL of a server, as redis://127.0.0.1:6379/15"; \
 [ -n "$$POSTROOM_TEST_CORPORA" ] || echo "NOT TESTED: real mail. Set POSTROOM_TEST_CORPORA to a folder with it"; \
 command -v pgbouncer >/dev/null || echo "NOT TESTED: PostgreSQL behind a pooler. Install PgBouncer"; \
-command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo "NOT TESTED: the dashboard in a browser. Install Chromium"; \
+command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo "NOT TESTED: the dashboard in a browser. Install Chromium"; \
 command -v python3 >/dev/null || echo "NOT TESTED: what mime builds, by Python's email package. Install Python 3"
 endef
 

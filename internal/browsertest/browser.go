@@ -48,7 +48,10 @@ func (b *Browser) listen(event any) {
 	defer b.mu.Unlock()
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
-		b.problems = append(b.problems, e.Entry.Text)
+		// The headless shell posts to frames that are apart; no script of a page does.
+		if !strings.HasPrefix(e.Entry.Text, "Failed to execute 'postMessage'") {
+			b.problems = append(b.problems, e.Entry.Text)
+		}
 	case *network.EventRequestWillBeSent:
 		b.asked = append(b.asked, e.Request.URL)
 	case *runtime.EventExceptionThrown:
@@ -127,6 +130,18 @@ func (b *Browser) Press(keys ...string) {
 	for _, key := range keys {
 		b.Do(chromedp.KeyEvent(key))
 	}
+}
+
+// Click clicks with the mouse on what the selector names, and brings it into view before.
+func (b *Browser) Click(selector string) {
+	b.Helper()
+	at := Eval[[]float64](b, `(() => {
+  const e = document.querySelector(`+strconv.Quote(selector)+`);
+  e.scrollIntoView({ block: "nearest", behavior: "instant" });
+  const r = e.getBoundingClientRect();
+  return [r.left + r.width / 2, r.top + r.height / 2];
+})()`)
+	b.Do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
 // TabTo goes from one thing that takes the focus to the next, until it is the one that the selector names.

@@ -14,8 +14,8 @@ func NeedsExactCosts(t *testing.T) {
 	}
 }
 
-// SkipUnderRace skips a test that takes minutes under the race detector and runs no code there that other tests do not:
-// .ci/run runs it by name without.
+// SkipUnderRace skips a test that takes minutes under the race detector and runs no code there that other tests do not.
+// CI runs all tests without it as well.
 func SkipUnderRace(t *testing.T) {
 	t.Helper()
 	if raceDetector {

@@ -1,6 +1,6 @@
 // Package jobtree is a workload of trees of jobs that reveals lost and repeated work. A job is a node of a tree: it
 // records two effects in a table of its own, one in a step and one with its completion, which also enqueues its two
-// children. Some nodes have keys, some wait for a limit, some fail at first.
+// children. Some nodes have keys, some wait for a limit, some fail at first, and the leaves of a tree are a sequence.
 package jobtree
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
@@ -40,7 +41,11 @@ func Open(ctx context.Context, db queue.DB) (*Workload, error) {
 	}
 	err := db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		// No key: a repeated effect must be visible.
-		_, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS effects (name TEXT NOT NULL)")
+		number := "INTEGER PRIMARY KEY"
+		if db.Dialect() == driver.Postgres {
+			number = "BIGINT GENERATED ALWAYS AS IDENTITY"
+		}
+		_, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS effects (number "+number+", name TEXT NOT NULL)")
 		return err
 	})
 	if err != nil {
@@ -70,6 +75,10 @@ func newNode(n node) queue.NewJob {
 	}
 	if n.Depth == 4 {
 		opts.LimitKey = "side:" + n.Name[len(n.Name)-1:]
+	}
+	if n.Depth == depth {
+		root, _, _ := strings.Cut(n.Name, "-")
+		opts.Sequence = root
 	}
 	return growth.New(n, opts)
 }
@@ -126,6 +135,28 @@ func (f *Workload) Finish(ctx context.Context, cfg *queue.DispatcherConfig) erro
 	return d.RunUntilIdle(ctx)
 }
 
+// requireInTurn fails the test if the effects of a leaf have one of another leaf of the tree between them.
+func (f *Workload) requireInTurn(t *testing.T) {
+	t.Helper()
+	var names []string
+	require.NoError(t, f.DB().Reader().Select(&names, "SELECT name FROM effects ORDER BY number"))
+	begun := make(map[string]string)
+	for _, name := range names {
+		root, path, _ := strings.Cut(name, "-")
+		path, begins := strings.CutSuffix(path, " begun")
+		if len(path) != depth-1 {
+			continue
+		}
+		if begins {
+			require.Empty(t, begun[root], "%s began before another of its sequence had ended", name)
+			begun[root] = path
+			continue
+		}
+		require.Equal(t, begun[root], path)
+		begun[root] = ""
+	}
+}
+
 // RequireWhole fails the test unless every planted tree has grown exactly once without leftovers. It is called when
 // nothing is left to do.
 func (f *Workload) RequireWhole(t *testing.T, planted []string) {
@@ -150,6 +181,8 @@ func (f *Workload) RequireWhole(t *testing.T, planted []string) {
 	require.Equal(t, 2*jobs, count("SELECT COUNT(*) FROM effects"), "exactly once")
 	require.Equal(t, jobs, count("SELECT COUNT(*) FROM job_steps WHERE finished_at IS NOT NULL"))
 	require.Equal(t, jobs, count("SELECT COUNT(*) FROM job_steps"))
+	require.Zero(t, count("SELECT COUNT(*) FROM job_turns"))
+	f.requireInTurn(t)
 	require.Zero(t, count("SELECT COUNT(*) FROM job_workers"))
 	require.Zero(t, count("SELECT COUNT(*) FROM job_keys WHERE scope = 'unfinished'"))
 	require.Equal(t, count("SELECT COUNT(*) FROM jobs WHERE key_scope = 'forever'"),

@@ -47,18 +47,23 @@ type migration struct {
 // If there are none, it only reads, and needs only that permission. It refuses a database that a newer version of the
 // package has written.
 func Up[T Tx](ctx context.Context, db DB[T], dialect, pkg string, files fs.FS) error {
+	return UpIn(ctx, db, Place{}, dialect, pkg, files)
+}
+
+// UpIn is Up for tables in a place of their own, where the files put them.
+func UpIn[T Tx](ctx context.Context, db DB[T], in Place, dialect, pkg string, files fs.FS) error {
 	migrations, err := load(files, dialect)
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", pkg, err)
 	}
-	at, err := readVersion(ctx, db.Reader(), dialect, pkg)
+	at, err := in.readVersion(ctx, db.Reader(), dialect, pkg)
 	if err == nil {
 		// If it cannot be read, the write finds out why.
 		if pending, err := at.pending(migrations, pkg); err != nil || len(pending) == 0 {
 			return err
 		}
 	}
-	return db.Write(ctx, func(ctx context.Context, tx T) error { return run(ctx, tx, dialect, pkg, migrations) })
+	return db.Write(ctx, func(ctx context.Context, tx T) error { return in.run(ctx, tx, dialect, pkg, migrations) })
 }
 
 // Run is Up inside the caller's write transaction.
@@ -67,17 +72,17 @@ func Run(ctx context.Context, tx Tx, dialect, pkg string, files fs.FS) error {
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", pkg, err)
 	}
-	return run(ctx, tx, dialect, pkg, migrations)
+	return Place{}.run(ctx, tx, dialect, pkg, migrations)
 }
 
-func run(ctx context.Context, tx Tx, dialect, pkg string, migrations []migration) error {
+func (in Place) run(ctx context.Context, tx Tx, dialect, pkg string, migrations []migration) error {
 	if dialect == postgres {
 		if _, err := tx.ExecContext(ctx, lockPostgres); err != nil {
 			return fmt.Errorf("migrate %s: lock: %w", pkg, err)
 		}
 	}
 	// Again, now that nobody else migrates.
-	at, err := readVersion(ctx, tx, dialect, pkg)
+	at, err := in.readVersion(ctx, tx, dialect, pkg)
 	if err != nil {
 		return fmt.Errorf("migrate %s: read version: %w", pkg, err)
 	}
@@ -86,17 +91,17 @@ func run(ctx context.Context, tx Tx, dialect, pkg string, migrations []migration
 		return err
 	}
 	if dialect == postgres {
-		if err := mayCreate(ctx, tx, pkg); err != nil {
+		if err := in.mayCreate(ctx, tx, pkg); err != nil {
 			return err
 		}
 	}
 	if !at.exists {
-		if _, err := tx.ExecContext(ctx, createTable); err != nil {
+		if _, err := tx.ExecContext(ctx, in.sql(createTable)); err != nil {
 			return fmt.Errorf("migrate %s: %w", pkg, err)
 		}
 	}
 	for _, m := range pending {
-		if err := apply(ctx, tx, dialect, pkg, m); err != nil {
+		if err := in.apply(ctx, tx, dialect, pkg, m); err != nil {
 			return err
 		}
 	}
@@ -121,12 +126,12 @@ func (a applied) pending(migrations []migration, pkg string) ([]migration, error
 	return migrations[first:], nil
 }
 
-var creates = regexp.MustCompile(`(?im)^CREATE TABLE (\w+)`)
+var creates = regexp.MustCompile(`(?im)^CREATE TABLE (?:"\w+"\.)?(\w+)`)
 
-func apply(ctx context.Context, tx Tx, dialect, pkg string, m migration) error {
+func (in Place) apply(ctx context.Context, tx Tx, dialect, pkg string, m migration) error {
 	for _, statement := range split(m.sql) {
 		if table := creates.FindStringSubmatch(statement); table != nil {
-			if err := isFree(ctx, tx, dialect, pkg, table[1]); err != nil {
+			if err := in.isFree(ctx, tx, dialect, pkg, table[1]); err != nil {
 				return err
 			}
 		}
@@ -134,22 +139,33 @@ func apply(ctx context.Context, tx Tx, dialect, pkg string, m migration) error {
 			return fmt.Errorf("migrate %s: %s: %w\n%s", pkg, m.name, err, statement)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, insertVersion, pkg, m.version, m.name); err != nil {
+	if _, err := tx.ExecContext(ctx, in.sql(insertVersion), pkg, m.version, m.name); err != nil {
 		return fmt.Errorf("migrate %s: %s: record version: %w", pkg, m.name, err)
 	}
 	return nil
 }
 
-// split splits a file into statements, which end with a semicolon at the end of a line.
+// split splits a file into statements, which end with a semicolon at the end of a line. Those within the body of a
+// trigger of SQLite, which ends with END, and of a function of PostgreSQL, between two $$, do not end it.
 func split(text string) []string {
 	var statements []string
+	open := ""
 	for s := range strings.SplitSeq(text+"\n", ";\n") {
+		s = open + s
+		trigger := bodies.MatchString(s) && !strings.HasSuffix(s, "\nEND")
+		if trigger || strings.Count(s, "$$")%2 == 1 {
+			open = s + ";\n"
+			continue
+		}
+		open = ""
 		if s = strings.TrimSpace(s); s != "" {
 			statements = append(statements, s)
 		}
 	}
 	return statements
 }
+
+var bodies = regexp.MustCompile(`(?m)^CREATE TRIGGER [^$]*\nBEGIN$`)
 
 func load(files fs.FS, dialect string) ([]migration, error) {
 	dir := path.Join("migrations", dialect)

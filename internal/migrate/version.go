@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 )
 
 const postgres = "postgres"
@@ -23,32 +24,49 @@ FROM postroom_migrations
 WHERE package = $1`
 
 	// Programs before 0.1 had a column named room for the package.
-	columnsSQLite   = `SELECT COALESCE(MAX(name), '') FROM pragma_table_info('postroom_migrations') WHERE name IN ('room', 'package')`
+	columnsSQLite   = `SELECT COALESCE(MAX(name), '') FROM pragma_table_info($1) WHERE name IN ('room', 'package')`
 	columnsPostgres = `
 SELECT COALESCE(MAX(attname::text), '')
 FROM pg_attribute
-WHERE attrelid = to_regclass(quote_ident(current_schema()) || '.postroom_migrations')
+WHERE attrelid = to_regclass(quote_ident(COALESCE(NULLIF($1, ''), current_schema())) || '.postroom_migrations')
   AND attname IN ('room', 'package')
   AND NOT attisdropped`
 
 	existsSQLite   = `SELECT COUNT(*) FROM sqlite_schema WHERE lower(name) = lower($1)`
-	existsPostgres = `SELECT COUNT(*) FROM pg_class WHERE relname = $1 AND relnamespace = to_regnamespace(quote_ident(current_schema()))`
+	existsPostgres = `SELECT COUNT(*) FROM pg_class WHERE relname = $1 AND relnamespace = to_regnamespace(quote_ident(COALESCE(NULLIF($2, ''), current_schema())))`
 
 	// Two hosts may start at once; on SQLite the write transaction itself keeps the second one waiting.
 	lockPostgres = `SELECT pg_advisory_xact_lock(7067368)`
 
 	selectRights = `
-SELECT COALESCE(current_schema(), ''),
+SELECT COALESCE(schema, ''),
   current_setting('search_path'),
   current_user::text,
-  COALESCE(has_schema_privilege(current_schema(), 'CREATE'), false),
+  COALESCE(has_schema_privilege(schema, 'CREATE'), false),
   COALESCE((
     SELECT min(quote_ident(nspname))
     FROM pg_namespace
-    WHERE nspname = ANY(string_to_array(replace(replace(current_setting('search_path'), '"', ''), ', ', ','), ','))
+    WHERE nspname = ANY(string_to_array(replace(replace(COALESCE(NULLIF($1, ''), current_setting('search_path')), '"', ''), ', ', ','), ','))
       AND NOT has_schema_privilege(oid, 'USAGE')
-  ), '')`
+  ), '')
+FROM (SELECT CASE
+    WHEN $1 = '' THEN current_schema()
+    ELSE (SELECT nspname FROM pg_namespace WHERE nspname = $1 AND has_schema_privilege(oid, 'USAGE'))
+  END AS schema) AS place`
 )
+
+// A Place is where the tables of a package are, with the record of its migrations: in a schema of PostgreSQL, or with a
+// prefix on SQLite. The zero Place is the first schema of the search_path, and no prefix.
+type Place struct{ Schema, Prefix string }
+
+// sql names the record of the migrations.
+func (in Place) sql(text string) string {
+	name := in.Prefix + "postroom_migrations"
+	if in.Schema != "" {
+		name = `"` + in.Schema + `".postroom_migrations`
+	}
+	return strings.ReplaceAll(text, "postroom_migrations", name)
+}
 
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -62,28 +80,29 @@ type applied struct {
 	first    string // the name of the first; empty if there is none
 }
 
-func readVersion(ctx context.Context, q querier, dialect, pkg string) (a applied, err error) {
-	columns := columnsSQLite
+func (in Place) readVersion(ctx context.Context, q querier, dialect, pkg string) (a applied, err error) {
+	columns, where := columnsSQLite, in.Prefix+"postroom_migrations"
 	if dialect == postgres {
-		columns = columnsPostgres
+		columns, where = columnsPostgres, in.Schema
 	}
 	var column string
-	if err := q.QueryRowContext(ctx, columns).Scan(&column); err != nil || column == "" {
+	if err := q.QueryRowContext(ctx, columns, where).Scan(&column); err != nil || column == "" {
 		return a, err
 	}
 	a.exists, a.outdated = true, column == "room"
 	if a.outdated {
 		return a, nil
 	}
-	err = q.QueryRowContext(ctx, selectVersion, pkg).Scan(&a.version, &a.first)
+	err = q.QueryRowContext(ctx, in.sql(selectVersion), pkg).Scan(&a.version, &a.first)
 	return a, err
 }
 
 // mayCreate returns an error with a hint if the role may not create tables.
-func mayCreate(ctx context.Context, tx Tx, pkg string) error {
+func (in Place) mayCreate(ctx context.Context, tx Tx, pkg string) error {
 	var schema, searchPath, role, hidden string
 	var allowed bool
-	if err := tx.QueryRowContext(ctx, selectRights).Scan(&schema, &searchPath, &role, &allowed, &hidden); err != nil {
+	row := tx.QueryRowContext(ctx, selectRights, in.Schema)
+	if err := row.Scan(&schema, &searchPath, &role, &allowed, &hidden); err != nil {
 		return fmt.Errorf("migrate %s: read rights: %w", pkg, err)
 	}
 	switch {
@@ -91,6 +110,8 @@ func mayCreate(ctx context.Context, tx Tx, pkg string) error {
 		return fmt.Errorf(
 			"migrate %s: role %s may not use schema %s: run Migrate once as a role that may, and GRANT USAGE ON SCHEMA %s TO %s",
 			pkg, role, hidden, hidden, role)
+	case schema == "" && in.Schema != "":
+		return fmt.Errorf("migrate %s: there is no schema %s: run CREATE SCHEMA %s", pkg, in.Schema, in.Schema)
 	case schema == "":
 		return fmt.Errorf(
 			"migrate %s: there is no schema to create tables in (search_path is %s): run CREATE SCHEMA, or correct search_path", pkg, searchPath)
@@ -102,13 +123,13 @@ func mayCreate(ctx context.Context, tx Tx, pkg string) error {
 }
 
 // isFree refuses to mistake another program's table for the package's.
-func isFree(ctx context.Context, tx Tx, dialect, pkg, table string) error {
-	exists, instead := existsSQLite, "another file"
+func (in Place) isFree(ctx context.Context, tx Tx, dialect, pkg, table string) error {
+	exists, instead, args := existsSQLite, "another file, or its tables a prefix (for the queue, sqlite.Config.TablePrefix)", []any{table}
 	if dialect == postgres {
-		exists, instead = existsPostgres, "a schema of its own (search_path in the DSN)"
+		exists, instead, args = existsPostgres, "a schema of its own (search_path in the DSN, or postgres.Config.Schema)", append(args, in.Schema)
 	}
 	var n int
-	if err := tx.QueryRowContext(ctx, exists, table).Scan(&n); err != nil {
+	if err := tx.QueryRowContext(ctx, exists, args...).Scan(&n); err != nil {
 		return fmt.Errorf("migrate %s: search for table %s: %w", pkg, table, err)
 	}
 	if n > 0 {
