@@ -44,7 +44,11 @@ type Attempt struct {
 	saving *driver.WriteTx
 	// underWay are the steps that run now.
 	underWay map[string]bool
-	kept     *keptLog // nil until the handler asks for its logger
+	// parked is the end of the attempt, once Await has written it.
+	parked  atomic.Pointer[parking]
+	awaits  map[string]int  // signals that were answered in this attempt, by name
+	signals []driver.Signal // of earlier attempts; nil until read
+	kept    *keptLog        // nil until the handler asks for its logger
 }
 
 // Work is an attempt with its payload decoded. A handler receives it.
@@ -80,8 +84,8 @@ func (a *Attempt) String() string {
 func (a *Attempt) Queue() *Queue { return a.q }
 
 // SetResult sets the result that is stored as JSON when the job completes. The last call before [Attempt.Complete], or
-// before the handler returns, counts. A result that is not valid JSON, or larger than [Config].MaxPayload, fails the
-// job for good.
+// before the handler returns, counts; Complete fails if its own function calls it. A result that is not valid JSON, or
+// larger than [Config].MaxPayload, fails the job for good.
 func (a *Attempt) SetResult(result any) { a.result.Store(&result) }
 
 func (a *Attempt) resultValue() any {
@@ -98,7 +102,7 @@ func (a *Attempt) Ends(err error) bool {
 	if madeUp := a.made("judge"); madeUp != nil {
 		panic(madeUp)
 	}
-	return err != nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State.Finished()
+	return err != nil && a.waits() == nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State.Finished()
 }
 
 // Write runs fn in a write transaction that only commits if the attempt still holds its job. Where it does not, the
@@ -146,14 +150,22 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 		}
 		tx.OnCommit(func() { a.settle(nil) }) // also where a function that is called after it panics
 		if fn != nil {
+			stored := a.result.Load()
 			if err := fn(ctx, tx); err != nil {
 				return err
+			}
+			if a.result.Load() != stored {
+				return wrap("complete", a.job.ID, errLateResult)
 			}
 		}
 		return a.q.addLogs(ctx, tx, a.logLines())
 	})
 	return refused("complete", a.job.ID, err)
 }
+
+// errLateResult refuses a result that would be lost.
+var errLateResult = errors.New("SetResult was called by the function of Complete, when the result was stored already: " +
+	"call it before Complete")
 
 // errUnwound is the error of a Complete that a panic, or runtime.Goexit, has left.
 var errUnwound = errors.New("it did not return")

@@ -139,6 +139,9 @@ func TestACompleteThatFailedStands(t *testing.T) {
 			w.SetResult(1)
 			return nil
 		}, queue.StateFailed, "the handler returned nil after Complete had failed: queue: complete"},
+		"its own function sets the result": {func(ctx context.Context, w *queue.Work[int]) error {
+			return w.Complete(ctx, func(context.Context, queue.Tx) error { w.SetResult(1); return nil })
+		}, queue.StateFailed, "SetResult was called by the function of Complete, when the result was stored already"},
 		"a panic that the handler recovers from": {func(ctx context.Context, w *queue.Work[int]) error {
 			defer func() { _ = recover() }()
 			return w.Complete(ctx, func(context.Context, queue.Tx) error { panic("stop") })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -50,24 +51,45 @@ func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 		}
 	}
 	done := 0
-	err := q.eachBatch(ctx, filter, cancelBatch, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
+	err := q.eachBatch(ctx, filter, cancelBatch, func(ids []string) error {
 		// One may have begun, or ended, since it was listed.
-		canceled, err := q.driver.CancelJobs(ctx, tx, ids, filter.stored().States)
-		if err != nil {
-			return err
-		}
-		if err := q.recordCanceled(ctx, tx, canceled); err != nil {
-			return err
-		}
-		tx.OnCommit(func() {
-			done += len(canceled)
-			for _, id := range canceled {
-				q.local.cancel(id)
-			}
-		})
-		return nil
+		canceled, err := q.cancelJobs(ctx, driver.CancelRequest{JobIDs: ids, States: filter.States})
+		done += len(canceled)
+		return err
 	})
 	return done, wrap("cancel all", "", err)
+}
+
+// CancelJobs cancels those of the jobs that are in one of the states, which are queued and running if there are none,
+// as [Queue.Cancel] does each. It returns their ids, in any order. All is one transaction, so that at most some
+// thousand jobs should be given. A reason becomes the error of the jobs and of the attempts that run; it may be empty.
+func (q *Queue) CancelJobs(ctx context.Context, jobIDs []string, reason string, states ...State) ([]string, error) {
+	req := driver.CancelRequest{JobIDs: mapped(jobIDs, lookup), States: states}
+	if len(states) == 0 {
+		req.States = []State{StateQueued, StateRunning}
+	}
+	if reason = storable(reason); reason != "" {
+		req.Reason = func(id string) string { return q.codecs.encodeText(reason, errorPlace(id)) }
+	}
+	canceled, err := q.cancelJobs(ctx, req)
+	return canceled, wrap("cancel jobs", "", err)
+}
+
+// cancelJobs cancels jobs in one transaction.
+func (q *Queue) cancelJobs(ctx context.Context, req driver.CancelRequest) (canceled []string, err error) {
+	err = q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+		if canceled, err = q.driver.CancelJobs(ctx, tx, req); err != nil {
+			return err
+		}
+		return q.recordCanceled(ctx, tx, canceled)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range canceled {
+		q.local.cancel(id)
+	}
+	return canceled, nil
 }
 
 func (q *Queue) recordCanceled(ctx context.Context, tx *driver.WriteTx, ids []string) error {
@@ -106,47 +128,80 @@ const (
 	progressInterval = 10 * time.Second
 )
 
-// eachBatch calls fn with the ids of all matching jobs, newest first, at most size at a time and each time in a
-// transaction. Some may not match any more.
-func (q *Queue) eachBatch(
-	ctx context.Context, filter Filter, size int, fn func(ctx context.Context, tx *driver.WriteTx, ids []string) error,
-) error {
+// eachBatch calls fn with the ids of the jobs that match, at most size at a time, and logs how far it is.
+func (q *Queue) eachBatch(ctx context.Context, filter Filter, size int, fn func(ids []string) error) error {
 	if err := filter.validate(); err != nil {
 		return err
 	}
 	if !filter.All && !filter.selects() {
 		return fmt.Errorf("%w: nothing in it chooses among the jobs; set Filter.All if all are meant", errInvalidFilter)
 	}
-	left := filter.Limit
-	if left < 0 { // a slip in reckoning must not mean all
-		return fmt.Errorf("%w: Limit is %d; it must be at least 0, which means all", errInvalidFilter, left)
-	}
 	done, logged := 0, time.Now()
-	for {
-		filter.Limit = listedBatch
-		if left > 0 {
-			filter.Limit = min(left, listedBatch)
+	for ids, err := range q.jobIDs(ctx, filter, size) {
+		if err == nil {
+			err = fn(ids)
 		}
-		ids, err := q.driver.JobIDs(ctx, filter.stored())
-		if err != nil || len(ids) == 0 {
+		if err != nil {
 			return err
 		}
-		for batch := range slices.Chunk(ids, size) {
-			if err := q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-				return fn(ctx, tx, batch)
-			}); err != nil {
-				return err
-			}
-			if done += len(batch); time.Since(logged) >= progressInterval {
-				q.log.InfoContext(ctx, "changing many jobs", "done", done)
-				logged = time.Now()
-			}
+		if done += len(ids); time.Since(logged) >= progressInterval {
+			q.log.InfoContext(ctx, "changing many jobs", "done", done)
+			logged = time.Now()
 		}
-		if left > 0 {
-			if left -= len(ids); left == 0 {
-				return nil
-			}
-		}
-		filter.Before = slices.Min(ids)
 	}
+	return nil
+}
+
+// JobIDs iterates over the ids of all jobs that match, newest first, at most size at a time, without reading the jobs.
+// A Filter.Limit of 0 means all. Jobs may have changed by the time their ids are seen: up to 200,000 are read at once.
+// An error is the last that is iterated over.
+func (q *Queue) JobIDs(ctx context.Context, filter Filter, size int) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		for ids, err := range q.jobIDs(ctx, filter, size) {
+			if !yield(ids, wrap("job ids", "", err)) {
+				return
+			}
+		}
+	}
+}
+
+func (q *Queue) jobIDs(ctx context.Context, filter Filter, size int) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		err := filter.validate()
+		left := filter.Limit
+		switch {
+		case err != nil:
+		case left < 0: // a slip in reckoning must not mean all
+			err = fmt.Errorf("%w: Limit is %d; it must be at least 0, which means all", errInvalidFilter, left)
+		case size < 1:
+			err = fmt.Errorf("%w: the size is %d; it must be at least 1", errInvalidFilter, size)
+		}
+		for err == nil {
+			if filter.Limit = listedBatch; left > 0 {
+				filter.Limit = min(left, listedBatch)
+			}
+			var ids []string
+			if ids, err = q.driver.JobIDs(ctx, filter.stored()); err != nil || len(ids) == 0 {
+				break
+			}
+			for batch := range slices.Chunk(ids, size) {
+				if !yield(batch, nil) {
+					return
+				}
+			}
+			if left -= len(ids); left == 0 { // below 0 without a limit
+				return
+			}
+			filter.Before = slices.Min(ids)
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// ErrorText returns an error of a job as the handler gave it, from the form in which a driver has stored it. It is for
+// programs that read the errors of many jobs from the driver: see [Config].Codec.
+func (q *Queue) ErrorText(jobID, stored string) string {
+	return q.codecs.decodeText(stored, errorPlace(jobID))
 }

@@ -125,10 +125,10 @@ type slowCanceler struct{ driver.Driver }
 func (c *slowCanceler) Unwrap() driver.Driver { return c.Driver }
 
 func (c *slowCanceler) CancelJobs(
-	ctx context.Context, tx *driver.WriteTx, ids []string, states []driver.State,
+	ctx context.Context, tx *driver.WriteTx, req driver.CancelRequest,
 ) ([]string, error) {
 	time.Sleep(6 * time.Second)
-	return c.Driver.CancelJobs(ctx, tx, ids, states)
+	return c.Driver.CancelJobs(ctx, tx, req)
 }
 
 // Whoever waits for a change of many jobs is told every 10 s how far it is.

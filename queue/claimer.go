@@ -96,7 +96,8 @@ type demand struct {
 func (c *claimer) demand() demand {
 	load := c.running.load()
 	d := demand{ahead: c.estimator.ahead(load, c.running.slots, c.estimator.reach(c.prefetch)),
-		capacities: c.capacities(), bytes: max(1, c.bytes-load.bytes)}
+		bytes: max(1, c.bytes-load.bytes)}
+	d.capacities = c.capacities(d.ahead)
 	if load.backlog > 0 { // no more than fit, if those to come are like those that wait
 		fit := float64(load.backlog) * float64(c.bytes) / float64(max(1, load.bytes))
 		d.ahead = int(min(float64(d.ahead), fit))
@@ -157,14 +158,10 @@ func (c *claimer) start(ctx context.Context, worker string, jobs []driver.Job) {
 }
 
 // capacities are the types that this process may take more jobs of.
-func (c *claimer) capacities() []driver.TypeCapacity {
+func (c *claimer) capacities(ahead int) []driver.TypeCapacity {
 	capacities := make([]driver.TypeCapacity, 0, len(c.handlers))
 	for name, h := range c.handlers {
-		capacity := maxCapacity
-		if h.concurrency > 0 {
-			capacity = h.concurrency - c.running.activeOf(name)
-		}
-		if capacity > 0 {
+		if capacity := c.capacityOf(name, h, ahead); capacity > 0 {
 			capacities = append(capacities, driver.TypeCapacity{Type: name, Capacity: capacity})
 		}
 	}
@@ -200,7 +197,7 @@ func (c *claimer) quietFor() time.Duration {
 // changed closes when a job has ended and that is a reason to claim again: a type that was full has capacity, or a
 // dispatcher that runs until it is idle has become idle.
 func (c *claimer) changed() <-chan struct{} {
-	if c.idle != nil || c.handlers.bounded() {
+	if c.idle != nil || c.bounded() {
 		return c.running.watch()
 	}
 	return nil
@@ -224,7 +221,7 @@ func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.
 // again. When neither happens for long, the jobs that were claimed ahead are given back, so that other processes can
 // run them.
 func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan struct{}) {
-	if !c.handlers.bounded() {
+	if !c.bounded() {
 		changed = nil // an end that leaves no slot idle changes nothing
 	}
 	patience := max(10*c.prefetch, 4*c.estimator.reach(c.prefetch), 100*time.Millisecond)

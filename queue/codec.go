@@ -90,6 +90,7 @@ func (p place) String() string {
 func payloadPlace(jobType, jobID string) place { return place{"payload", jobType, jobID} }
 func resultPlace(jobID string) place           { return place{"result", jobID} }
 func stepPlace(jobID, name string) place       { return place{"step", jobID, name} }
+func signalPlace(jobID, name string) place     { return place{"signal", jobID, name} }
 func cursorPlace(jobID, name string) place     { return place{"cursor", jobID, name} }
 
 // encode returns the stored form of JSON.

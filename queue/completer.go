@@ -318,6 +318,7 @@ func (c *completer) report(ctx context.Context, e *completion, answer error, sup
 		c.log.WarnContext(ctx, "what a handler reported is ignored", about(logError, answer)...)
 	case out.State == StateFailed:
 		c.log.ErrorContext(ctx, "job failed", about(logError, out.Error)...)
+		sayStopped(ctx, c.log, job)
 	case out.State == StateCanceled:
 		c.log.InfoContext(ctx, "job is canceled: its handler has found it pointless", about("reason", out.Error)...)
 	case superseded != "":
@@ -327,6 +328,14 @@ func (c *completer) report(ctx context.Context, e *completion, answer error, sup
 		c.log.Log(ctx, e.level, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	case out.Kind != KindCompleted && out.Kind != driver.KindReleased:
 		c.log.WarnContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
+	}
+}
+
+// sayStopped is the alarm of a failed job that stops its sequence.
+func sayStopped(ctx context.Context, log *slog.Logger, job *Job) {
+	if job.Sequence != "" && !job.SequenceGoesOn {
+		log.ErrorContext(ctx, "sequence is stopped: retry or delete the job that has failed", logJobID, job.ID,
+			logJobType, job.Type, logAttempt, job.Attempt, "sequence", job.Sequence)
 	}
 }
 

@@ -5,18 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/built"
+	"github.com/postroom-go/postroom/queue/internal/idle"
 )
 
 // DispatcherConfig configures a dispatcher. The zero DispatcherConfig uses the defaults.
 type DispatcherConfig struct {
-	// Workers is how many jobs run at once in this process. Default 10; at least 1.
+	// Workers is how many jobs run at once in this process, beside those of Pools. Default 10; at least 1.
 	Workers int
+	// Pools are further slots by the names of pools: those of "mail" run only jobs of the types whose handlers are
+	// registered [WithPool]("mail"), and no other jobs keep them waiting. At least 1 each. Default: none.
+	Pools map[string]int
 	// PollInterval is how long a dispatcher with nothing to do waits before it claims again unasked. Default 1 s; at
 	// least 1 ms. On a database in memory that queuetest.New has made, it waits as long as nothing has happened, at
 	// most 1 min.
@@ -50,6 +54,9 @@ type DispatcherConfig struct {
 	// Exclusive says that no other dispatcher works on this database, so that the jobs of dead workers are taken over
 	// at the start instead of a lease later. The host must guarantee it, for example with a lock.
 	Exclusive bool
+	// Version is the version of the program, which is shown with its workers. At most 80 bytes. Default: that of its
+	// build information: of the main module, or the beginning of the commit.
+	Version string
 	// Logger is the logger of the dispatcher. Default: the queue's.
 	Logger *slog.Logger
 }
@@ -84,6 +91,13 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = q.log
 	}
+	if cfg.Version == "" {
+		cfg.Version = built.Version()
+	}
+	if err := validPools(cfg.Pools); err != nil {
+		return cfg, err
+	}
+	cfg.Pools = maps.Clone(cfg.Pools)
 	switch {
 	case cfg.Workers < 1:
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Workers is %d; it must be at least 1", cfg.Workers)
@@ -97,6 +111,9 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Lease is %v; it must be at least 100ms", cfg.Lease)
 	case cfg.Grace < time.Millisecond:
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Grace is %v; it must be at least 1ms", cfg.Grace)
+	case !isText(cfg.Version) || len(cfg.Version) > built.MaxVersion:
+		return cfg, fmt.Errorf("queue: DispatcherConfig.Version is %q; it must be text of at most %d bytes",
+			cutID(cfg.Version), built.MaxVersion)
 	}
 	return cfg, nil
 }
@@ -139,7 +156,9 @@ var errStarted = errors.New("queue: the dispatcher has been run before; make a n
 func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 
 // RunUntilIdle is Run that also returns once it is idle, for command lines and tests. It is idle when no job of the
-// types it handles runs, in any process, and none is queued except paused ones (see [Queue.Pause]), which cannot start.
+// types it handles runs, in any process, and none is queued except those that cannot start, which are paused (see
+// [Queue.Pause]) or behind a failed job of their [Options].Sequence, or if all that are queued wait for signals without
+// a bound (see [Await]).
 // It waits for jobs that are not due yet, however late, for jobs that wait for their next attempt or for a limit, and
 // for jobs that run in other processes. Once it has waited for 5 s, one log line (Info) says for how many, and when the
 // next one is due. It fires the schedules that are due as it begins, and waits for no others.
@@ -160,8 +179,8 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	}
 	c := newServices(d.q, &d.cfg, d.handlers)
 	if untilIdle {
-		check := &idleCheck{driver: d.q.driver, log: d.cfg.Logger, running: c.running, types: d.handlers.types()}
-		c.claimer.idle = check.idle
+		c.claimer.idle = (&idle.Check{Driver: d.q.driver, Log: d.cfg.Logger, Types: d.handlers.types(),
+			Ended: func() int { return c.running.load().ended }}).Idle
 	}
 	working, interrupt := driver.WithInterrupt(ctx)
 	defer interrupt()
@@ -197,128 +216,4 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	completer.stop()
 	keepers.stop()
 	return errors.Join(c.retire(background), leaked, unwritten)
-}
-
-// An idleCheck decides when [Dispatcher.RunUntilIdle] returns, and logs what it waits for.
-type idleCheck struct {
-	driver  driver.Driver
-	log     *slog.Logger
-	running *runningSet
-	types   []string
-
-	ended int       // handlers that had returned when the wait began
-	since time.Time // when it began; zero: it has not
-	said  bool      // logged, for this wait
-}
-
-// sayAfter is how long a wait is when it is worth a line.
-const sayAfter = 5 * time.Second
-
-// The jobs that are left, of the types that are handled.
-type jobsLeft struct{ queued, running, paused int }
-
-// nothing reports whether no job can start any more without an intervention.
-func (l jobsLeft) nothing() bool { return l.running == 0 && l.queued == l.paused }
-
-// idle is asked when nothing runs here and nothing was claimed; nextDue is when a job becomes due, zero when that is
-// not known.
-func (i *idleCheck) idle(ctx context.Context, nextDue time.Time) bool {
-	left, err := i.left(ctx)
-	switch {
-	case err != nil:
-		if ctx.Err() == nil {
-			i.log.ErrorContext(ctx, "counting jobs failed; trying again", logError, err)
-		}
-		return false
-	case left.nothing():
-		if left.paused > 0 {
-			i.log.InfoContext(ctx, "idle: all jobs that are left are paused", "paused", left.paused)
-		}
-		return true
-	}
-	i.say(ctx, left, nextDue)
-	return false
-}
-
-func (i *idleCheck) say(ctx context.Context, left jobsLeft, nextDue time.Time) {
-	if ended := i.running.load().ended; i.since.IsZero() || ended != i.ended {
-		i.since, i.ended, i.said = time.Now(), ended, false
-		return
-	}
-	if i.said || time.Since(i.since) < sayAfter {
-		return
-	}
-	i.said = true
-	attrs := []any{"queued", left.queued, "running_elsewhere", left.running, "paused", left.paused}
-	if !nextDue.IsZero() {
-		attrs = append(attrs, "next_due", nextDue)
-	}
-	i.log.InfoContext(ctx, "not idle yet: waiting for jobs that are not due, limited, or running in other processes",
-		attrs...)
-}
-
-func (i *idleCheck) left(ctx context.Context) (left jobsLeft, err error) {
-	counts, err := i.driver.Counts(ctx, driver.Filter{States: []State{StateQueued, StateRunning}, Types: i.types})
-	if err != nil || counts[StateQueued] == 0 {
-		return jobsLeft{running: counts[StateRunning]}, err
-	}
-	left = jobsLeft{queued: counts[StateQueued], running: counts[StateRunning]}
-	limits, err := i.driver.Limits(ctx)
-	if err != nil || !slices.ContainsFunc(limits, func(l driver.LimitStatus) bool { return l.Paused }) {
-		return left, err
-	}
-	free, err := i.free(ctx, limits)
-	left.paused = max(0, left.queued-free)
-	return left, err
-}
-
-// free counts queued jobs that are not paused. Where keys are paused it may stop at the first.
-func (i *idleCheck) free(ctx context.Context, limits []driver.LimitStatus) (int, error) {
-	var types []string
-	for _, t := range i.types {
-		if !pausedType(limits, t) {
-			types = append(types, t)
-		}
-	}
-	if len(types) == 0 {
-		return 0, nil
-	}
-	filter := driver.Filter{States: []State{StateQueued}, Types: types}
-	counts, err := i.driver.Counts(ctx, filter)
-	if err != nil || counts[StateQueued] == 0 {
-		return 0, err
-	}
-	if !slices.ContainsFunc(limits, func(l driver.LimitStatus) bool {
-		return l.Paused &&
-			l.Kind != driver.TargetType
-	}) {
-		return counts[StateQueued], nil
-	}
-	for filter.Limit = maxListing; ; {
-		jobs, err := i.driver.Jobs(ctx, filter)
-		free := slices.ContainsFunc(jobs, func(j driver.Job) bool { return !pausedKey(limits, j.LimitKey) })
-		switch {
-		case err != nil:
-			return 0, err
-		case free:
-			return counts[StateQueued], nil
-		case len(jobs) < filter.Limit:
-			return 0, nil
-		}
-		filter.Before = jobs[len(jobs)-1].ID
-	}
-}
-
-func pausedType(limits []driver.LimitStatus, jobType string) bool {
-	return slices.ContainsFunc(limits, func(l driver.LimitStatus) bool {
-		return l.Paused && l.Kind == driver.TargetType && (l.Name == jobType || l.Name == driver.AllTypes)
-	})
-}
-
-// pausedKey reports whether the key or a beginning of it is paused.
-func pausedKey(limits []driver.LimitStatus, key string) bool {
-	return key != "" && slices.ContainsFunc(limits, func(l driver.LimitStatus) bool {
-		return l.Paused && (l.Kind == driver.TargetKey && l.Name == key || l.Kind == driver.TargetKeyPrefix &&
-			strings.HasPrefix(key, l.Name))
-	})
 }

@@ -14,8 +14,9 @@
 //	_, err = q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, nil))
 //	err = d.Run(ctx)
 //
-// Related packages are queue/queueadmin for operators (statistics, health, moving to another database), queue/queueui
-// for a dashboard, queue/queuetest for tests of handlers, and queue/driver for authors of other engines.
+// Related packages are queue/flow for graphs of jobs, batches and chains, queue/chunk for handlers of many jobs at
+// once, queue/queueadmin for operators (statistics, health, changing many jobs, moving), queue/queueui for a dashboard,
+// queue/queuetest for tests of handlers, and queue/driver for authors of other engines.
 //
 // # Glossary
 //
@@ -30,11 +31,14 @@
 //   - idempotency key: a name that keeps the same job from being stored twice.
 //   - lease: the right to write about one attempt of one job. It lasts while the worker's heartbeats come.
 //   - limit key: a name that jobs share to be limited together.
+//   - pool: slots for the jobs of some types. WithPool names that of a handler.
 //   - prefetch: to claim more jobs than there are free slots.
 //   - prune: to delete finished jobs that have been kept long enough.
 //   - redrive: to retry many failed jobs.
 //   - schedule: a cron expression and the job that it enqueues. Each time is a firing.
-//   - slot: the place of one running handler. A dispatcher has DispatcherConfig.Workers of them.
+//   - signal: a message to one job, which its handler awaits.
+//   - slot: the place of one running handler. A dispatcher has DispatcherConfig.Workers of them, and those of its
+//     Pools.
 //   - step: a named part of a job whose result is stored, so that a later attempt does not repeat it.
 //
 // # States
@@ -42,11 +46,12 @@
 //	queued           → running    the job is claimed
 //	running          → completed  its handler succeeded
 //	running          → queued     its handler failed or was interrupted, or its process died, and it may try again
+//	running          → queued     its handler waits for a signal, or sleeps
 //	running          → failed     it may not try again, or the error is Fatal
 //	queued, running  → canceled   Queue.Cancel
 //	running          → canceled   its handler has found it pointless: Cancel
 //	running          → canceled   it coalesces, was to run again, and another waits in its place
-//	queued           → canceled   it is past its ExpiresAt
+//	queued           → canceled   it is past its ExpiresAt, also while it waits for a signal
 //	failed, canceled → queued     Queue.Retry
 //
 // A job that waits for its time, or for its next attempt, is queued with a NotBefore in the future. Claims take due
@@ -95,7 +100,8 @@
 //
 // # Budgets
 //
-// An attempt that does not complete its job ends in one of three ways. Each has its own count and its own bound:
+// An attempt that does not complete its job, and does not end to wait for a signal, ends in one of three ways. Each has
+// its own count and its own bound:
 //
 //   - failed: the handler returned an error or panicked. Options.MaxAttempts failures end the job.
 //   - interrupted: Defer, a shutdown, or a lease that could not be kept. Budget.Interruptions bounds it generously,
@@ -143,7 +149,8 @@
 // that is retried by hand must get it back. A [ForPeriod] key is taken at most once in a period, whatever the outcome
 // of the job. With a [Coalesce] key one run serves all requests made meanwhile: one job runs and at most one waits.
 // While a key is taken, enqueueing the same type returns the holder's id, and shows the first difference of the
-// payloads, if any. Another type returns [ErrKeyConflict], also after the holder's row was pruned.
+// payloads, if any. Another type returns [ErrKeyConflict], also after the holder's row was pruned. [UniqueBy] names a
+// key by members of the payload.
 //
 // # Limits
 //
@@ -164,7 +171,7 @@
 // Finished jobs are deleted after [Config].Retention, a few at a time. [Queue.Redrive] retries all jobs that a [Filter]
 // selects.
 //
-// Everything that is stored has a bound. Payloads, results, and the results and cursors of steps have
+// Everything that is stored has a bound. Payloads, also of signals, results, and the results and cursors of steps have
 // [Config].MaxPayload, 1 MiB, each; a larger value is refused with [ErrInvalidJob] or [ErrTooLarge] before anything is
 // written. Errors and stacks are cut at 32 KB, logs as [Attempt.Logger] says.
 //
@@ -172,16 +179,16 @@
 //
 // [Config].Codec changes how the data of jobs is stored; package queueencrypt has a codec that encrypts it. It encodes
 //
-//   - payloads, of jobs and of schedules,
+//   - payloads, of jobs, of schedules and of signals,
 //   - results, and the results and cursors of steps,
 //   - the errors that handlers end with, and their stacks,
 //   - the messages and attributes of log lines.
 //
 // Everything else stays readable: types, states, priorities, times, keys, limit keys, users, tags, trace contexts, the
-// names of steps, schedules and workers, the levels and numbers of log lines, how each attempt ended, and what the
-// queue itself records about it (that a worker died, that a job expired or was superseded). Without a [Fingerprinter],
-// so does a SHA-256 of each payload with a key. A codec changes only the stored form: handlers, events, [Queue.Jobs]
-// and similar calls, the dispatcher's logger and the spans have errors and lines in the clear.
+// names of steps, signals, schedules and workers, the levels and numbers of log lines, how each attempt ended, and what
+// the queue itself records about it (that a worker died, that a job expired or was superseded). Without a
+// [Fingerprinter], so does a SHA-256 of each payload with a key. A codec changes only the stored form: handlers,
+// events, [Queue.Jobs] and similar calls, the dispatcher's logger and the spans have errors and lines in the clear.
 //
 // Stored values are decoded by the codec that encoded them, so that a codec can be added, and its keys rotated, while
 // jobs wait.
@@ -222,6 +229,33 @@
 // A part that takes long stores its progress: [SaveCursor] stores a position in a list, [SaveCursorTx] does so in the
 // transaction of the work before that position, and [Cursor] returns it to the attempt that continues.
 //
+// # Signals
+//
+// [Await] waits for a signal that [Queue.Signal] sends to the job, such as a person's approval, and [Sleep] waits for a
+// time, for months if need be. Both end the attempt: the job is queued until the signal comes or the time is over, and
+// takes neither a slot nor capacity of a limit. Then its handler runs again from the start, and Await returns at once
+// what has come; what comes before it belongs into steps. A signal is kept until it is awaited, and an answer, also
+// that none came in time, as long as the job. [Queue.Signals] shows them.
+//
+// While it waits, a job can be canceled, expires at its ExpiresAt, moves with queueadmin.Move, and, if its key is of
+// scope coalesce, is superseded by a job that was enqueued under it meanwhile. [Queue.Retry] keeps its answers.
+// [Queue.Hasten] has the handler look, which waits again until the same time.
+//
+// # Sequences
+//
+// The jobs of one [Options].Sequence, such as "customer:7", run one after the other on all machines, whatever their
+// types and priorities. Their order is that of enqueueing: of the calls, and of the jobs within a call. Calls whose
+// transactions overlap have no order between them. A job keeps its place through retries, deferrals, waits and crashes,
+// and while it is not due.
+//
+// A job that has failed for good stops its sequence, which the log, Explain and Doctor of package queueadmin say: retry
+// it, or delete it and the next one begins. Retention does not delete it. After a job with SequenceGoesOn, one that was
+// canceled or deleted, and one that has expired, the next one begins at once: the handler of a running job that was
+// canceled may then still be returning, and so may one that has called Complete. A job that is retried when others
+// have gone past it joins the end.
+//
+// A sequence is nothing but its jobs, so that an idle one costs nothing.
+//
 // # History and logs
 //
 // Every attempt is on record, with its error and stack if any: [Queue.Attempts]. One that succeeds costs no row of its
@@ -230,8 +264,12 @@
 //
 // # Handlers
 //
-// [Handle] takes options for one type: [WithTimeout], [WithRetry], [WithConcurrency]. [DispatcherConfig].Middleware
-// wraps all handlers.
+// [Handle] takes options for one type: [WithTimeout], [WithRetry], [WithRetryFunc], [WithConcurrency],
+// [WithPool]. A job may have a timeout of its own ([Options].Timeout). [DispatcherConfig].Middleware
+// wraps all handlers, and [Config].OnEnqueue sees and changes all jobs before they are stored.
+//
+// A payload that is [Versioned] is brought into the form of the running program, and a job of a newer version is left
+// to processes that know it.
 //
 // # Events
 //
@@ -274,7 +312,8 @@
 //	postroom.queue.wait              s          histogram  type            from due to start
 //
 // with type as postroom.job.type and outcome as postroom.job.outcome: completed; failed, for good; retried, which is
-// failed and runs again; interrupted; crashed; canceled; and of spans and durations lost, when the lease was.
+// failed and runs again; interrupted; crashed; waiting, for a signal; canceled; and of spans and durations lost, when
+// the lease was.
 //
 // Log lines are written with a context that holds the span of the attempt they are about, and have the keys job_id,
 // job_type, attempt, worker_id and error.
@@ -289,6 +328,6 @@
 //
 //   - Running a job exactly once. Its effects in the database happen once; the handler may run more than once.
 //   - Being a message broker between programs that share no database.
-//   - Strict order. Claims are ordered; jobs run side by side.
+//   - Strict order of jobs without a Sequence. Claims are ordered; jobs run side by side.
 //   - Stopping a handler that ignores its context. Go cannot; its lease is taken away instead.
 package queue

@@ -92,7 +92,9 @@ func (q *Queue) foreign(ctx context.Context, err error) error {
 }
 
 // needsTransaction reports whether more than a row is read or written for the job.
-func needsTransaction(row driver.InsertJob) bool { return row.Key.Name != "" || row.LimitKey != "" }
+func needsTransaction(row driver.InsertJob) bool {
+	return row.Key.Name+row.LimitKey+row.Node+row.Sequence != ""
+}
 
 // inserted are the results of jobs that are duplicates of none.
 func inserted(rows []driver.InsertJob) []EnqueueResult {
@@ -127,25 +129,52 @@ func one(results []EnqueueResult, err error) (EnqueueResult, error) {
 
 // prepare does the work that needs no database, outside the transaction.
 func (q *Queue) prepare(ctx context.Context, jobs []NewJob) ([]driver.InsertJob, error) {
-	parent := traceParent(ctx)
+	parent, nodes := traceParent(ctx), driver.NodesOf(ctx)
+	if nodes != nil {
+		ctx = driver.WithNodes(ctx, nil) // a job that a hook enqueues belongs to none
+	}
 	rows := make([]driver.InsertJob, len(jobs))
 	for i := range jobs {
-		row, err := q.row(&jobs[i])
+		row, err := q.hooked(ctx, &jobs[i])
 		if err != nil && len(jobs) > 1 {
 			err = fmt.Errorf("jobs[%d]: %w", i, err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		row.TraceParent = parent
+		if row.TraceParent = parent; nodes != nil {
+			row.Node, row.Waits = nodes[i].ID, nodes[i].Waits
+			if row.Sequence != "" {
+				return nil, fmt.Errorf("%w: a job of a flow has no Sequence (%q): its order is that of the nodes",
+					ErrInvalidJob, cutID(row.Sequence))
+			}
+		}
 		rows[i] = row
 	}
 	return rows, nil
 }
 
+// hooked is row for the job that the hooks make of a job.
+func (q *Queue) hooked(ctx context.Context, given *NewJob) (driver.InsertJob, error) {
+	if len(q.hooks) == 0 {
+		return q.row(given)
+	}
+	job := *given // the caller's
+	for _, hook := range q.hooks {
+		if err := hook(ctx, &job); err != nil {
+			return driver.InsertJob{}, err
+		}
+	}
+	return q.row(&job)
+}
+
 func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 	if err := j.validate(); err != nil {
 		return driver.InsertJob{}, err
+	}
+	if j.Sequence != "" && !q.sequences {
+		return driver.InsertJob{}, fmt.Errorf("%w: it has a Sequence (%q), and the database stores none: its driver implements "+
+			"no driver.SequenceStore", ErrInvalidJob, cutID(j.Sequence))
 	}
 	payload, err := q.payload(j)
 	if err != nil {
@@ -160,6 +189,12 @@ func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 	if row.MaxAttempts == 0 {
 		row.MaxAttempts = defaultMaxAttempts
 	}
+	if row.PayloadVersion == 0 {
+		row.PayloadVersion = versionOf(j.Payload)
+	}
+	if err := q.nameKey(&row, payload); err != nil {
+		return driver.InsertJob{}, err
+	}
 	if row.Key.Scope == driver.KeyCoalesce {
 		row.LimitKey = driver.CoalescePrefix + row.Key.Name
 	}
@@ -170,6 +205,30 @@ func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 		return driver.InsertJob{}, fmt.Errorf("payload of %s: %w", j.Type, err)
 	}
 	return row, nil
+}
+
+// StoredForm checks a job that another queue has kept, and returns it as a driver stores it: with its payload, result
+// and error encoded by [Config].Codec, and the fingerprint of its Key. Its ID, State, times and counts are as given.
+// The error is [ErrInvalidJob].
+func (q *Queue) StoredForm(job Job) (driver.InsertJob, error) {
+	row := driver.InsertJob{Job: driver.Job(job)}
+	checked := NewJob{Type: job.Type, Payload: job.Payload, Options: Options(job.Options)}
+	if err := checked.validate(); err != nil {
+		return row, err
+	}
+	payload, err := q.payload(&checked)
+	if err == nil && job.Result != nil {
+		row.Result, err = q.encodeAt(resultPlace(job.ID), job.Result)
+	}
+	if err != nil {
+		return row, fmt.Errorf("%w: %w", ErrInvalidJob, err)
+	}
+	if job.Key.Name != "" {
+		row.Fingerprint = q.codecs.fingerprints(job.Type, payload)[0]
+	}
+	row.LastError = q.codecs.encodeText(storable(job.LastError), errorPlace(job.ID))
+	row.Payload, err = q.codecs.encode(payload, payloadPlace(job.Type, job.ID), row.Fingerprint)
+	return row, err
 }
 
 func (q *Queue) insert(ctx context.Context, tx *driver.WriteTx, rows []driver.InsertJob) ([]EnqueueResult, error) {

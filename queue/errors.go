@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -91,6 +92,8 @@ func wrap(op, jobID string, err error) error {
 	return &Error{Op: op, JobID: jobID, Hint: hint(op, err), Err: err}
 }
 
+var missing = regexp.MustCompile(`no such table: (main\.)?\w*job|relation "\w+\.job`)
+
 // hint returns advice if the cause alone does not say what to do.
 func hint(op string, err error) string {
 	switch {
@@ -104,7 +107,7 @@ func hint(op string, err error) string {
 		return "behind PgBouncer, or another pooler that shares connections, set postgres.Config.Pooled"
 	case strings.Contains(text, "already exists"):
 		return ""
-	case strings.Contains(text, "no such table: job"):
+	case missing.MatchString(text): // not by the search_path
 		return driver.ErrNoTables.Error()
 	case errors.Is(err, driver.ErrForeignTables):
 		return ""

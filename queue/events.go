@@ -18,7 +18,7 @@ const (
 	EventEnqueued EventKind = "enqueued"
 	// EventStarted: its handler begins, or [Queue.Claim] has returned it.
 	EventStarted EventKind = "started"
-	// EventRetried: it will run again, after a failure, an interruption or a crash, or because of [Queue.Retry].
+	// EventRetried: it will run again, after a failure, an interruption, a crash or a wait, or because of [Queue.Retry].
 	EventRetried EventKind = "retried"
 	// EventCompleted: it is done.
 	EventCompleted EventKind = "completed"
@@ -41,8 +41,8 @@ type Event struct {
 	JobType string
 	// Attempt is the attempt that started or ended; 0 before the first.
 	Attempt int
-	// Ended is how the attempt ended: KindCompleted, KindFailed, KindCanceled, KindInterrupted or KindCrashed. Empty
-	// where none did.
+	// Ended is how the attempt ended: KindCompleted, KindFailed, KindCanceled, KindInterrupted, KindCrashed or
+	// KindWaiting. Empty where none did.
 	Ended string
 	// Error is why, unless it succeeded.
 	Error string

@@ -261,11 +261,10 @@ func ExampleHandle() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %d failures, %d interruptions, last error: %s\n", job.State, job.Failures, job.Interruptions,
-			job.LastError)
+		fmt.Printf("%s: %d failures, %d interruptions\n", job.State, job.Failures, job.Interruptions)
 	}
 	// Output:
-	// failed: 1 failures, 0 interruptions, last error: no such user
-	// completed: 0 failures, 1 interruptions, last error: rate limit
-	// completed: 1 failures, 0 interruptions, last error: busy
+	// failed: 1 failures, 0 interruptions
+	// completed: 0 failures, 1 interruptions
+	// completed: 1 failures, 0 interruptions
 }

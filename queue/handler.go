@@ -18,10 +18,13 @@ type handler struct {
 	run         HandlerFunc
 	timeout     time.Duration // 0: none
 	retry       RetryPolicy
-	concurrency int // 0: no bound but the dispatcher's slots
+	wait        func(job *Job, err error) time.Duration // nil: retry
+	concurrency int                                     // 0: no bound but the dispatcher's slots
+	pool        string                                  // empty: none
 
-	fits  func(payload json.RawMessage) error
-	steps []string // nil: not given
+	version int // of the payload's form
+	fits    func(payload json.RawMessage, version int) error
+	steps   []string // nil: not given
 }
 
 // handlers are the handlers of a dispatcher, by job type.
@@ -49,24 +52,27 @@ func (h handlers) bounded() bool {
 // canceled or its lease is lost, the handler's result is ignored. A handler that does not return then is given up, see
 // [DispatcherConfig].Grace.
 func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Work[P]) error, opts ...HandlerOption) {
-	decode := func(stored json.RawMessage) (payload P, err error) {
+	decode := func(stored json.RawMessage, version int) (payload P, err error) {
+		if stored, err = upcast(payload, stored, version); err != nil {
+			return payload, fmt.Errorf("payload"+unfitText+"%T: %w", payload, err)
+		}
 		if err = unmarshal(stored, &payload); err != nil {
 			err = fmt.Errorf("payload"+unfitText+"%T: %w", payload, err)
 		}
 		return payload, err
 	}
 	run := func(ctx context.Context, a *Attempt) error {
-		payload, err := decode(a.job.Payload)
+		payload, err := decode(a.job.Payload, a.job.PayloadVersion)
 		if err != nil {
 			return a.unfit(ctx, err)
 		}
 		return fn(ctx, &Work[P]{Attempt: a, Payload: payload})
 	}
-	fits := func(stored json.RawMessage) error {
-		_, err := decode(stored)
+	fits := func(stored json.RawMessage, version int) error {
+		_, err := decode(stored, version)
 		return err
 	}
-	h := &handler{run: run, retry: d.q.retry, fits: fits}
+	h := &handler{run: run, retry: d.q.retry, version: versionOf(*new(P)), fits: fits}
 	err := d.complete(h, string(t), opts)
 	if fn == nil {
 		err = errors.Join(err, errors.New("its function is nil"))
@@ -155,6 +161,9 @@ func (d *Dispatcher) start() error {
 	if err := errors.Join(d.faults...); err != nil {
 		return err
 	}
+	if err := d.unknownPools(); err != nil {
+		return err
+	}
 	if len(d.handlers) == 0 {
 		return errors.New("queue: the dispatcher has no handlers; register them with queue.Handle")
 	}
@@ -192,6 +201,32 @@ func WithRetry(policy RetryPolicy) HandlerOption {
 	}}
 }
 
+// WithRetryFunc has fn say how long a failed job of the type waits for its next attempt, by the job and its error.
+// Where it returns 0 or less, or panics, and for an error that says it itself ([RetryAfter], [Defer]), it does not
+// count. fn must be safe for concurrent use, and must not change the job.
+func WithRetryFunc(fn func(job *Job, err error) time.Duration) HandlerOption {
+	return HandlerOption{func(h *handler) error {
+		if fn == nil {
+			return errors.New("WithRetryFunc is nil")
+		}
+		h.wait = fn
+		return nil
+	}}
+}
+
+// timed adds to a failure what WithRetryFunc says.
+func (h *handler) timed(job *Job, err error) (timed error) {
+	if h.wait == nil || errors.As(err, new(*verdict)) {
+		return err
+	}
+	defer func() {
+		if recover() != nil {
+			timed = err
+		}
+	}()
+	return RetryAfter(err, h.wait(job, err))
+}
+
 // WithConcurrency bounds how many handlers of the type run at once in this process, leaving the other slots to other
 // types. At least 1; without the option, [DispatcherConfig].Workers is the bound.
 func WithConcurrency(n int) HandlerOption {
@@ -219,11 +254,14 @@ type HandlerInfo struct {
 	// Steps are the names that [WithSteps] has given; nil without it.
 	Steps []string
 
-	fits func(payload json.RawMessage) error
+	fits func(payload json.RawMessage, version int) error
 }
 
-// Accepts reports why a payload, as [Queue.Job] shows it, does not fit the handler's type; nil when it does.
-func (h HandlerInfo) Accepts(payload json.RawMessage) error { return h.fits(payload) }
+// Accepts reports why a payload, as [Queue.Job] shows it, of the version of the job's [Options], does not fit the
+// handler's type; nil when it does.
+func (h HandlerInfo) Accepts(payload json.RawMessage, version int) error {
+	return h.fits(payload, version)
+}
 
 // Handlers returns the registered handlers by the types of their jobs.
 func (d *Dispatcher) Handlers() map[string]HandlerInfo {

@@ -160,3 +160,28 @@ func ExampleSaveCursorTx() {
 	// attempt 2 reads [Cleo Dan]
 	// attempt 2 reads [Eve]
 }
+
+// Slow jobs have slots of their own, so that a hundred of them keep no other job waiting.
+func ExampleWithPool() {
+	const Report queue.Type[int] = "report"
+	ctx := context.Background()
+	q, closeDB := exampleQueue(ctx)
+	defer closeDB()
+
+	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Workers: 10, Pools: map[string]int{"reports": 2}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	queue.Handle(d, Report, func(context.Context, *queue.Work[int]) error { return nil }, queue.WithPool("reports"))
+	queue.Handle(d, Greet, func(_ context.Context, w *queue.Work[Greeting]) error {
+		fmt.Println("Hello,", w.Payload.Name)
+		return nil
+	})
+	if _, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, nil)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d.RunUntilIdle(ctx))
+	// Output:
+	// Hello, Ada
+	// <nil>
+}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -52,10 +54,15 @@ type Job struct {
 	// WorkerID is the process that runs the job, or ran it last.
 	WorkerID string
 
+	// Node is the node of a flow that the job belongs to, as package queue/flow names it; empty: none.
+	Node string
+
 	// TraceParent is the trace context that the job was enqueued in (W3C Trace Context); empty without one.
 	TraceParent string
 
-	Result    json.RawMessage // nil unless completed with one
+	Result json.RawMessage // nil unless completed with one
+	// LastError is why the latest attempt that failed, was interrupted or crashed did. Empty once the job is completed,
+	// or waits for a signal: [Queue.Attempts] has them all.
 	LastError string
 
 	CreatedAt  time.Time
@@ -90,7 +97,7 @@ func (j *Job) lease() driver.Lease { return driver.Lease{JobID: j.ID, Attempt: j
 
 // plain reports whether the outcome is [driver.Outcome].Plain.
 func (j *Job) plain() bool {
-	return j.LimitKey == "" && j.Key.Scope != driver.KeyUnfinished && j.Key.Scope != driver.KeyCoalesce
+	return j.LimitKey == "" && j.Sequence == "" && j.Key.Scope != driver.KeyUnfinished && j.Key.Scope != driver.KeyCoalesce
 }
 
 // A Type names a kind of job and fixes its payload, which is stored as JSON. Declare it as a constant:
@@ -137,6 +144,17 @@ type Options struct {
 	UserID string
 	// Tags are words to find the job by: at most 20, each not empty and of at most 100 bytes.
 	Tags []string
+	// Timeout bounds how long one attempt may take, instead of [WithTimeout]. At least 1 ms; 0: what WithTimeout says.
+	Timeout time.Duration
+	// PayloadVersion is the version of the payload's form. 0: what the payload says, if it is [Versioned].
+	PayloadVersion int
+	// Sequence names a line of jobs that run one after the other, in the order in which they were enqueued. The next one
+	// begins when this one has ended in the database: a handler that has called [Attempt.Complete], or whose job was
+	// canceled, may still be returning. A job of a flow has none. At most 200 bytes. Empty: none.
+	Sequence string
+	// SequenceGoesOn has the next job of the Sequence begin although this one has failed for good. False: the Sequence
+	// stops until this one is retried or deleted.
+	SequenceGoesOn bool
 }
 
 // An EnqueueResult says which job an enqueue has stored or found.
@@ -166,7 +184,7 @@ type AttemptRecord struct {
 	JobID      string
 	Attempt    int
 	WorkerID   string
-	Kind       string // KindRunning, KindCompleted, KindFailed, KindInterrupted, KindCrashed or KindCanceled
+	Kind       string // KindRunning, KindCompleted, KindFailed, KindInterrupted, KindCrashed, KindWaiting or KindCanceled
 	Error      string // empty while it runs and when it succeeded
 	Stack      string // of a panic, or of a handler that was given up
 	StartedAt  time.Time
@@ -193,6 +211,8 @@ const (
 	KindCrashed     = driver.KindCrashed
 	// KindCanceled: the job was canceled while it ran.
 	KindCanceled = driver.KindCanceled
+	// KindWaiting: the handler waits for a signal, or sleeps.
+	KindWaiting = driver.KindWaiting
 )
 
 func (j *NewJob) validate() error {
@@ -203,6 +223,11 @@ func (j *NewJob) validate() error {
 		return fmt.Errorf("%w: Type is %q, which stands for all types (ForAll)", ErrInvalidJob, driver.AllTypes)
 	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
 		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
+	case j.Timeout != 0 && j.Timeout < time.Millisecond:
+		return fmt.Errorf("%w: Timeout is %v; it must be at least 1ms", ErrInvalidJob, j.Timeout)
+	case j.PayloadVersion < 0 || j.PayloadVersion > math.MaxInt32:
+		return fmt.Errorf("%w: PayloadVersion is %d; it must be within 1 and %d", ErrInvalidJob, j.PayloadVersion,
+			math.MaxInt32)
 	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
 		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts,
 			maxMaxAttempts)
@@ -218,7 +243,8 @@ func (j *NewJob) validate() error {
 	}
 	for _, err := range []error{
 		j.validTimes(), validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),
-		validText("UserID", j.UserID, maxNameLength), validTags(j.Tags), validKey(j.Key),
+		validText("UserID", j.UserID, maxNameLength),
+		validText("Sequence", j.Sequence, maxNameLength), validTags(j.Tags), validKey(j.Key),
 	} {
 		if err != nil {
 			return err
@@ -251,6 +277,80 @@ func validTags(tags []string) error {
 		}
 		if err := validText("Tags", tag, maxTagLength); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+const (
+	defaultMaxAttempts = 5
+	maxMaxAttempts     = 1000
+	maxNameLength      = 200
+	maxKeyLength       = 1000
+	maxTags            = 20
+	maxTagLength       = 100
+	defaultMaxPayload  = 1 << 20
+	maxMaxPayload      = 64 << 20 // PostgreSQL takes 1 GiB in a statement, SQLite 1 GB in a value
+)
+
+// lastInstant is the last instant that is stored in a fixed width; the first is the zero time.
+var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+func validTime(kind error, field string, t time.Time) error {
+	if t.Before(time.Time{}) || t.After(lastInstant) {
+		return fmt.Errorf("%w: %s is %v; it must be within the years 1 and 9999", kind, field, t)
+	}
+	return nil
+}
+
+// validContext refuses a nil context. Package database/sql panics on one, some of its calls with the pool's lock held:
+// whoever recovered from that would wait for ever at the next call.
+func validContext(ctx context.Context) error {
+	if ctx == nil {
+		return driver.ErrNilContext
+	}
+	return nil
+}
+
+func validMaxPayload(bytes int) error {
+	if bytes < 1 || bytes > maxMaxPayload {
+		return fmt.Errorf("MaxPayload is %d; it must be within 1 and %d", bytes, maxMaxPayload)
+	}
+	return nil
+}
+
+// validText reports whether every database takes s as text, and s is no longer than a name should be.
+func validText(field, s string, limit int) error { return validTextOf(ErrInvalidJob, field, s, limit) }
+
+func validTextOf(kind error, field, s string, limit int) error {
+	switch {
+	case len(s) > limit:
+		return fmt.Errorf("%w: %s has %d bytes; at most %d are allowed", kind, field, len(s), limit)
+	case !isText(s):
+		return noText(kind, field, s)
+	}
+	return nil
+}
+
+// isText reports whether every database takes s as text.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+func noText(kind error, field, s string) error {
+	return fmt.Errorf("%w: %s %q holds bytes that are no text", kind, field, s)
+}
+
+// lookup returns the id or name to query. Invalid UTF-8 matches no row, and neither does the empty string.
+func lookup(id string) string {
+	if isText(id) {
+		return id
+	}
+	return ""
+}
+
+func validTypes(types []string) error {
+	for _, name := range types {
+		if name == "" || validText("Types", name, maxNameLength) != nil {
+			return fmt.Errorf("one of Types is %q; a type is a text of 1 to %d bytes", name, maxNameLength)
 		}
 	}
 	return nil

@@ -1,9 +1,13 @@
 package queue
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -43,6 +47,67 @@ func ForPeriod(name string, period time.Duration) Key {
 // LimitKey.
 func Coalesce(name string) Key { return Key{Name: name, Scope: driver.KeyCoalesce} }
 
+// uniqueBy begins a name that stands for members of the payload; a name of a program does not begin so.
+const uniqueBy = "\x01by\x01"
+
+// UniqueBy returns a name for a [Key] that stands for the job's type and the values that these members of its payload
+// have: jobs of the type are the same if they agree in them. Without members, the whole payload counts. How long the
+// key keeps others out is what it is given to:
+//
+//	queue.WhileUnfinished(queue.UniqueBy("account", "kind"))   // until the job has ended, however
+//	queue.ForPeriod(queue.UniqueBy("account"), time.Hour)      // once an hour
+//	queue.Forever(queue.UniqueBy())                            // never the same payload again
+//
+// The name is made when the job is enqueued: the type and the members as JSON, sorted by their names, or a hash where
+// that is longer than 500 bytes. With a [Codec] it is the fingerprint of them, so that nothing of the payload is stored
+// in the open. A member that is missing is as one that is null. A payload that is not an object is refused with
+// [ErrInvalidJob] unless all of it counts.
+func UniqueBy(members ...string) string {
+	var name strings.Builder
+	name.WriteString(uniqueBy)
+	for _, member := range members {
+		name.WriteString(member + "\x01")
+	}
+	return name.String()
+}
+
+// maxUniqueName is the length from which a name is hashed.
+const maxUniqueName = 500
+
+// nameKey replaces what UniqueBy has returned by the name of this job's key.
+func (q *Queue) nameKey(row *driver.InsertJob, payload json.RawMessage) error {
+	list, ok := strings.CutPrefix(row.Key.Name, uniqueBy)
+	if !ok {
+		return nil
+	}
+	var all any
+	decoder := json.NewDecoder(bytes.NewReader(payload))
+	decoder.UseNumber()
+	err := decoder.Decode(&all)
+	counts := all
+	if members := strings.Split(strings.TrimSuffix(list, "\x01"), "\x01"); list != "" && err == nil {
+		object, ok := all.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%w: UniqueBy(%q) needs a payload that is an object; this one of %s is not", ErrInvalidJob,
+				members, row.Type)
+		}
+		some := make(map[string]any, len(members))
+		for _, member := range members {
+			some[member] = object[member]
+		}
+		counts = some
+	}
+	canonical, errAgain := json.Marshal(counts)
+	if err := errors.Join(err, errAgain); err != nil {
+		return fmt.Errorf("%w: UniqueBy: %w", ErrInvalidJob, err)
+	}
+	row.Key.Name = row.Type + " " + string(canonical)
+	if q.codecs.first != nil || len(row.Key.Name) > maxUniqueName {
+		row.Key.Name = row.Type + " " + q.codecs.fingerprints(row.Type, canonical)[0]
+	}
+	return nil
+}
+
 func validKey(k Key) error {
 	switch {
 	case k == Key{}:
@@ -72,6 +137,9 @@ func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertRe
 		if rows[j].ID == result.ID {
 			held = &driver.KeyHolder{Type: rows[j].Type, Payload: rows[j].Payload}
 		}
+	}
+	if held.Fingerprint == "" && held.Payload != nil { // SQLite's job_enqueue can make none
+		held.Fingerprint = driver.Fingerprint(held.Type, held.Payload)
 	}
 	payload, err := q.codecs.decode(given.Payload, payloadPlace(given.Type, given.ID))
 	if err == nil && slices.Contains(q.codecs.fingerprints(given.Type, payload), held.Fingerprint) {

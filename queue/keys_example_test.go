@@ -97,3 +97,25 @@ func ExampleRetention() {
 	fmt.Println(cfg.Retention.Completed) // for queue.New
 	// Output: 24h0m0s
 }
+
+// A key may be made of members of the payload: here one transfer for each account and kind waits or runs at a time.
+func ExampleUniqueBy() {
+	type Transfer struct {
+		Account, Kind string
+		Amount        int
+	}
+	const Pay queue.Type[Transfer] = "pay"
+	ctx := context.Background()
+	q, closeDB := exampleQueue(ctx)
+	defer closeDB()
+
+	once := &queue.Options{Key: queue.WhileUnfinished(queue.UniqueBy("Account", "Kind"))}
+	for _, transfer := range []Transfer{{"A-1", "rent", 500}, {"A-1", "rent", 700}, {"A-2", "rent", 500}} {
+		result, err := q.Enqueue(ctx, Pay.New(transfer, once))
+		fmt.Println(result.Duplicate, result.Difference, err)
+	}
+	// Output:
+	// false  <nil>
+	// true payload.Amount is 500 there, 700 here <nil>
+	// false  <nil>
+}

@@ -52,6 +52,7 @@ type heartbeater struct {
 	running  *runningSet
 	leases   *leaseChecker
 	types    []string
+	version  string
 	lease    time.Duration
 
 	// overdue fires when no beat has been written for a lease, also while one hangs.
@@ -84,7 +85,7 @@ func (h *heartbeater) beat(ctx context.Context) {
 	ctx, cancel := answeredIn(ctx, min(answerTimeout, max(h.lease/2, stopTimeout)))
 	defer cancel()
 	alive, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: h.identity.get(), Types: h.types,
-		Now: h.now()})
+		Version: h.version, Now: h.now()})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return
@@ -109,7 +110,7 @@ func (h *heartbeater) revive(ctx context.Context) {
 	h.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was",
 		was, logWorkerID, now)
 	if _, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: now, First: true, Types: h.types,
-		Now: h.now()}); err != nil {
+		Version: h.version, Now: h.now()}); err != nil {
 		h.log.ErrorContext(ctx, "heartbeat failed", logError, err)
 		return
 	}
@@ -265,9 +266,21 @@ func (r *rescuer) check(ctx context.Context, lease time.Duration) error {
 }
 
 func (r *rescuer) takeOver(ctx context.Context, w driver.Worker) error {
+	jobs, failed, err := r.q.takeOver(ctx, w)
+	if err == nil && jobs > 0 {
+		r.log.WarnContext(ctx, "worker is dead; its jobs are taken over", logWorkerID, w.ID, "jobs", jobs)
+		for _, job := range failed {
+			sayStopped(ctx, r.log, job)
+		}
+	}
+	return err
+}
+
+// takeOver gives back the jobs of a worker whose beat has not changed since it was seen. It returns their number, and
+// those that have failed.
+func (q *Queue) takeOver(ctx context.Context, w driver.Worker) (taken int, failed []*Job, err error) {
 	var jobs []Job
-	q := r.q
-	err := q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+	err = q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		held, err := q.driver.RemoveDeadWorker(ctx, tx, w)
 		if jobs = jobsOf(held); err != nil || len(jobs) == 0 {
 			return err
@@ -283,13 +296,29 @@ func (r *rescuer) takeOver(ctx context.Context, w driver.Worker) error {
 		if err != nil {
 			return err
 		}
+		failed = nil
+		for i := range outcomes {
+			if outcomes[i].State == StateFailed && answers[i] == nil {
+				failed = append(failed, &jobs[i])
+			}
+		}
 		if err := q.recordCrashes(ctx, tx, jobs, outcomes, answers); err != nil {
 			return err
 		}
 		return q.driver.Notify(ctx, tx)
 	})
-	if err == nil && len(jobs) > 0 {
-		r.log.WarnContext(ctx, "worker is dead; its jobs are taken over", logWorkerID, w.ID, "jobs", len(jobs))
+	return len(jobs), failed, err
+}
+
+// ReleaseWorker declares a worker dead that a person knows to be, and gives its jobs back, as a [Dispatcher] that runs
+// does within two leases. It returns their number, 0 for a worker that is unknown or has shown a sign of life
+// meanwhile. The worker, if it lives after all, loses the leases of its jobs: see [ErrLeaseLost].
+func (q *Queue) ReleaseWorker(ctx context.Context, workerID string) (jobs int, err error) {
+	workers, err := q.driver.Workers(ctx)
+	for _, w := range workers {
+		if w.ID == workerID && err == nil {
+			jobs, _, err = q.takeOver(ctx, w)
+		}
 	}
-	return err
+	return jobs, wrap("release worker", "", err)
 }

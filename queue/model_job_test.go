@@ -108,7 +108,10 @@ func (m *model) finish(out driver.Outcome) error {
 		return err
 	}
 	j.UpdatedAt, j.Result = m.now, out.Result
-	if out.Error != "" {
+	switch {
+	case out.Kind == queue.KindCompleted:
+		j.LastError = ""
+	case out.Error != "":
 		j.LastError = out.Error
 	}
 	switch out.Kind {

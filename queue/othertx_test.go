@@ -315,7 +315,7 @@ func TestATransactionOfSQLiteIsNoneOfPostgreSQL(t *testing.T) {
 				refusesOther(t, q, tx)
 				return nil
 			}))
-			pool, err := sqlx.Open("sqlite3", path)
+			pool, err := sqlx.Open(sqlite.DriverName, path)
 			require.NoError(t, err)
 			defer pool.Close()
 			tx, err := pool.BeginTxx(t.Context(), nil)

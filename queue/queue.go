@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/naming"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -31,6 +33,9 @@ type Config struct {
 	// job with a misspelled type does not wait for a handler for ever. Default: any, since another program may handle
 	// it.
 	Types []string
+	// OnEnqueue are called, in order, with each job that is enqueued, before it is validated and stored; see
+	// [EnqueueHook].
+	OnEnqueue []EnqueueHook
 	// Retry is the wait between attempts. Default [DefaultRetry].
 	Retry RetryPolicy
 	// Budget bounds interruptions and crashes.
@@ -53,6 +58,15 @@ type Config struct {
 	Decoders []Codec
 }
 
+// An EnqueueHook sees each job that this Queue is to enqueue, also those of schedules that fire and of flows, and may
+// change it: set the user, a limit key, tags, or another payload. An error refuses the job, and with it all that are
+// enqueued by the same call; a firing is tried again later. A job whose key is taken is seen as well, since that is not
+// known yet; a job that is retried, moved, or enqueued by plain SQL is not. ctx is that of the call, for a schedule
+// that of the dispatcher. The payload may be the caller's, and that of a schedule is a json.RawMessage: replace it, and
+// do not write into it. A hook may run within a transaction, and again when that is tried again: it must be quick, and
+// must not write to the database. It must be safe for concurrent use.
+type EnqueueHook func(ctx context.Context, job *NewJob) error
+
 // A Queue enqueues jobs, hands them to workers and stores their outcomes. It is safe for concurrent use; every method
 // that changes something returns when the change is durable.
 type Queue struct {
@@ -68,6 +82,7 @@ type Queue struct {
 	local  dispatchers
 
 	types      []string
+	hooks      []EnqueueHook
 	maxPayload int
 	strictKeys bool
 	retention  Retention
@@ -100,14 +115,17 @@ func New(db DB, cfg *Config) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue: Config.MeterProvider: %w", err)
 	}
+	if slices.ContainsFunc(c.OnEnqueue, func(hook EnqueueHook) bool { return hook == nil }) {
+		return nil, errors.New("queue: Config.OnEnqueue: one is nil")
+	}
 	codecs, err := newCodecs(c.Codec, c.Decoders)
 	if err != nil {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
 	return &Queue{
 		db: db, driver: db.Driver(), options: optionsOf(db.Driver()), log: c.Logger, retry: c.Retry,
-		budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload, strictKeys: c.StrictKeys,
-		retention: c.Retention, codecs: codecs, telemetry: t,
+		budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), hooks: slices.Clone(c.OnEnqueue),
+		maxPayload: c.MaxPayload, strictKeys: c.StrictKeys, retention: c.Retention, codecs: codecs, telemetry: t,
 	}, nil
 }
 
@@ -160,9 +178,10 @@ func (d driven) Driver() driver.Driver { return d.driver }
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and
-// those of limits) or brings them up to date. It may be called at every start, by several processes at once. If they
-// are up to date it only reads, so that a role that may not create tables can call it as well.
+// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_signals, job_attempts, job_logs, job_workers,
+// job_schedules, those of limits and of flows) or brings them up to date. It may be called at every start, by several
+// processes at once. If they are up to date it only reads, so that a role that may not create tables can call it as
+// well.
 func Migrate(ctx context.Context, db DB) error {
 	if db == nil || db.Driver() == nil {
 		return errors.New("queue: Migrate needs a DB: open a database with queue/sqlite or queue/postgres")
@@ -170,8 +189,40 @@ func Migrate(ctx context.Context, db DB) error {
 	if err := validContext(ctx); err != nil {
 		return wrap("migrate", "", err)
 	}
-	return migrate.Up(ctx, db, string(db.Dialect()), "queue", migrations)
+	names := driver.NamesOf(db.Driver())
+	return migrate.UpIn(ctx, db, migrate.Place(names), string(db.Dialect()), "queue",
+		naming.Migrations(migrations, db.Dialect(), names))
 }
+
+// A Migration is a step of [Migrate].
+type Migration struct {
+	Version int
+	Name    string // of its file
+	Applied bool
+	// SQL is the script of one that has not been applied, for those who apply it by hand, in order and each in a
+	// transaction; empty for one that has.
+	SQL string
+}
+
+// Migrations lists the migrations of the queue's tables in order. It only reads.
+func Migrations(ctx context.Context, db DB) ([]Migration, error) {
+	if db == nil || db.Driver() == nil {
+		return nil, errors.New("queue: Migrations needs a DB: open a database with queue/sqlite or queue/postgres")
+	}
+	if err := validContext(ctx); err != nil {
+		return nil, wrap("migrations", "", err)
+	}
+	names := driver.NamesOf(db.Driver())
+	steps, err := migrate.PlanIn(ctx, db, migrate.Place(names), string(db.Dialect()), "queue",
+		naming.Migrations(migrations, db.Dialect(), names))
+	return mapped(steps, func(s migrate.Step) Migration { return Migration(s) }), err
+}
+
+// MigrationFiles are migrations/sqlite and migrations/postgres. Unlike [Migration].SQL they record nothing.
+func MigrationFiles() fs.FS { return migrations }
+
+// Table returns the name of one of the queue's tables in SQL: with the schema, or the prefix, that db was opened with.
+func Table(db DB, name string) string { return driver.NamesOf(db.Driver()).Table(name) }
 
 // options are the optional methods of a driver; nil if it lacks them.
 type options struct {
@@ -182,6 +233,7 @@ type options struct {
 	fence         driver.Fencer
 	groups        driver.GroupInserter
 	finishClaimer driver.FinishClaimer
+	sequences     bool // it is a driver.SequenceStore
 }
 
 func optionsOf(d driver.Driver) options {
@@ -191,5 +243,6 @@ func optionsOf(d driver.Driver) options {
 	o.fence, _ = driver.As[driver.Fencer](d)
 	o.groups, _ = driver.As[driver.GroupInserter](d)
 	o.finishClaimer, _ = driver.As[driver.FinishClaimer](d)
+	_, o.sequences = driver.As[driver.SequenceStore](d)
 	return o
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -58,7 +60,8 @@ const (
 )
 
 // Prune deletes finished jobs that have been kept as long as [Config].Retention says, expired keys of scope period, and
-// the state of rates that no longer delay a start. It returns the number of jobs. It deletes a few at a time, with
+// the state of rates that no longer delay a start. The jobs of a flow are kept until the flow has ended, and the flow
+// until its jobs are deleted. It returns the number of jobs. It deletes a few at a time, with
 // pauses for other writes. Running dispatchers do this every minute.
 func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
 	for _, state := range States() {
@@ -76,6 +79,9 @@ func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
 				return jobs, wrap("prune", "", fmt.Errorf("%s jobs of type %s: %w", state, t.Type, err))
 			}
 		}
+	}
+	if err := driver.PruneFlows(ctx, q.driver, q.now().Add(-q.retention.shortest()), pruneBatch); err != nil {
+		return jobs, wrap("prune", "", fmt.Errorf("flows: %w", err))
 	}
 	if err := q.pruneKeys(ctx); err != nil {
 		return jobs, wrap("prune", "", fmt.Errorf("keys: %w", err))
@@ -97,6 +103,19 @@ func (q *Queue) pruneType(ctx context.Context, state State, t driver.FinishedTyp
 		error) {
 		return q.driver.Prune(ctx, tx, req)
 	})
+}
+
+// shortest returns the shortest time for which any job is kept.
+func (r *Retention) shortest() time.Duration {
+	shortest := defaultKeep
+	for _, keep := range append(slices.Collect(maps.Values(r.Types)), r.Keep) {
+		for _, d := range []time.Duration{keep.Completed, keep.Failed, keep.Canceled} {
+			if d > 0 {
+				shortest = min(shortest, d)
+			}
+		}
+	}
+	return shortest
 }
 
 func (q *Queue) pruneKeys(ctx context.Context) error {

@@ -168,30 +168,49 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 		}
 	}
 	var done RedriveResult
-	err := q.eachBatch(ctx, filter, redriveBatch, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
-		var batch RedriveResult
-		ids, err := q.byKey(ctx, tx, filter.States, ids)
+	err := q.eachBatch(ctx, filter, redriveBatch, func(ids []string) error {
+		batch, err := q.retryJobs(ctx, ids, filter.States)
+		done.Queued += batch.Queued
+		done.KeyTaken += batch.KeyTaken
+		return err
+	})
+	return done, wrap("redrive", "", err)
+}
+
+// RetryJobs retries those of the jobs that are in one of the states, which are failed and canceled if there are none,
+// as [Queue.Retry] does each. All is one transaction, so that at most some thousand jobs should be given.
+func (q *Queue) RetryJobs(ctx context.Context, jobIDs []string, states ...State) (RedriveResult, error) {
+	if len(states) == 0 {
+		states = []State{StateFailed, StateCanceled}
+	}
+	done, err := q.retryJobs(ctx, mapped(jobIDs, lookup), states)
+	return done, wrap("retry jobs", "", err)
+}
+
+// retryJobs retries jobs in one transaction.
+func (q *Queue) retryJobs(ctx context.Context, ids []string, states []State) (done RedriveResult, err error) {
+	err = q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		done = RedriveResult{}
+		ordered, err := q.byKey(ctx, tx, states, ids)
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			err := q.retryOne(ctx, tx, id)
-			switch {
+		for _, id := range ordered {
+			switch err := q.retryOne(ctx, tx, id); {
 			case errors.Is(err, ErrKeyConflict):
-				batch.KeyTaken++
+				done.KeyTaken++
 			case err == nil:
-				batch.Queued++
+				done.Queued++
 			case !passedBy(err):
-				return wrap("redrive", id, err)
+				return wrap("retry", id, err)
 			}
 		}
-		tx.OnCommit(func() {
-			done.Queued += batch.Queued
-			done.KeyTaken += batch.KeyTaken
-		})
 		return q.driver.Notify(ctx, tx)
 	})
-	return done, wrap("redrive", "", err)
+	if err != nil {
+		return RedriveResult{}, err
+	}
+	return done, nil
 }
 
 // byKey returns the ids of the jobs that are in one of the states, in the order in which enqueues lock the keys of

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,12 +33,14 @@ func (r *runner) start(ctx context.Context, jobs []driver.Job) {
 	for i := range jobs {
 		ctx, cancel := context.WithCancelCause(soft)
 		job := (*Job)(&jobs[i])
+		h := r.handlers[job.Type]
 		unread := r.q.codecs.readClaimed(job)
 		entries[i] = &entry{
 			attempt: newAttempt(r.q, r.log, job, unread), ctx: ctx, cancel: cancel, claimed: now,
-			timeout: r.handlers[job.Type].timeout, suspect: job.suspected(),
+			timeout: cmp.Or(job.Timeout, h.timeout), pool: r.running.poolFor(h), suspect: job.suspected(),
 		}
 	}
+	entries = r.leave(entries)
 	for range r.running.add(entries) {
 		go r.work()
 	}
@@ -100,6 +103,9 @@ func (r *runner) mark(e *entry) error {
 func (r *runner) ended(e *entry, err error) {
 	a := e.attempt
 	outcome := r.outcome(e, err)
+	if p := a.parked.Load(); p != nil {
+		outcome = p.out
+	}
 	r.q.telemetry.end(e, &outcome)
 	if verdict := a.verdictOf(err); verdict != err { //nolint:errorlint // the very same
 		outcome = r.outcome(e, verdict)
@@ -111,6 +117,11 @@ func (r *runner) ended(e *entry, err error) {
 	if !held {
 		r.log.InfoContext(e.ctx, "handler that was given up has returned",
 			logJobID, a.job.ID, logJobType, a.job.Type, logAttempt, a.job.Attempt, logError, err)
+		return
+	}
+	if a.parked.Load() != nil {
+		r.running.forget(a)
+		r.parkedEnd(e, err)
 		return
 	}
 	if a.completed.Load() {
@@ -128,7 +139,7 @@ func (r *runner) ended(e *entry, err error) {
 
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.
 func (r *runner) giveBack(claimedBefore time.Time) {
-	for _, a := range r.running.unclaim(claimedBefore) {
+	for _, a := range append(r.running.unclaim(claimedBefore), r.running.unclaimWaiting(claimedBefore)...) {
 		r.release(a, time.Time{})
 	}
 }
@@ -170,7 +181,8 @@ func (r *runner) outcome(e *entry, err error) (out driver.Outcome) {
 }
 
 func (r *runner) judge(a *Attempt, err error) driver.Outcome {
-	return judge(a.job, err, r.now(), r.handlers[a.job.Type].retry, r.q.budget)
+	h := r.handlers[a.job.Type]
+	return judge(a.job, h.timed(a.job, err), r.now(), h.retry, r.q.budget)
 }
 
 // drain waits for the handlers: first for all to end, then for the canceled ones to return. Handlers that still run are

@@ -17,6 +17,7 @@ type runningSet struct {
 	mu       sync.Mutex
 	slots    int
 	busy     int
+	pools    map[string]*pool // nil: there are none
 	backlog  []*entry
 	apart    []*entry                // suspects that wait for their turn
 	turn     *entry                  // the suspect that has it
@@ -46,6 +47,9 @@ type entry struct {
 	claimed time.Time
 	inside  bool // its handler runs
 	given   bool // given back or given up: the handler's result is ignored
+
+	pool     *pool // nil: there are none
+	admitted bool  // has a slot of the pool, or is to have the next
 
 	suspect   bool // its worker died at the latest attempt
 	turnBegan time.Time
@@ -81,9 +85,9 @@ func (e *entry) stop(cause error) {
 	e.cancel(cause)
 }
 
-func newRunningSet(slots int) *runningSet {
+func newRunningSet(pools map[string]*pool, slots int) *runningSet {
 	return &runningSet{
-		slots: slots, attempts: make(map[driver.Lease]*entry), active: make(map[string]int),
+		slots: slots, pools: pools, attempts: make(map[driver.Lease]*entry), active: make(map[string]int),
 		stuck:  make(map[*entry]struct{}),
 		hungry: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
@@ -104,6 +108,11 @@ func (s *runningSet) load() load {
 	l := load{backlog: len(s.backlog), ended: s.ended, spent: s.spent}
 	for _, e := range s.backlog {
 		l.bytes += len(e.attempt.job.Payload)
+	}
+	for _, p := range s.pools {
+		for _, e := range p.waiting {
+			l.bytes += len(e.attempt.job.Payload)
+		}
 	}
 	if s.closed() {
 		l.backlog = maxPrefetch
@@ -169,11 +178,12 @@ func (s *runningSet) add(entries []*entry) (goroutines int) {
 	defer s.mu.Unlock()
 	for _, e := range entries {
 		s.attempts[e.attempt.job.lease()] = e
-		s.active[e.attempt.job.Type]++
+		s.count(e, 1)
 		if e.suspect {
+			e.enter()
 			s.apart = append(s.apart, e)
 		} else {
-			s.backlog = append(s.backlog, e)
+			s.queue(e)
 		}
 	}
 	return s.occupy()
@@ -213,7 +223,8 @@ func (s *runningSet) leave(e *entry) (goroutines int, held bool) {
 	defer s.mu.Unlock()
 	s.spend(time.Now(), -1)
 	s.ended++
-	s.active[e.attempt.job.Type]--
+	s.count(e, -1)
+	s.exit(e)
 	e.inside = false
 	if e.given {
 		delete(s.stuck, e)
@@ -252,11 +263,15 @@ func (s *runningSet) unclaim(before time.Time) []*Attempt {
 	if len(s.backlog) == 0 || !s.backlog[0].claimed.Before(before) {
 		return nil
 	}
-	given := make([]*Attempt, len(s.backlog))
-	for i, e := range s.backlog {
-		given[i] = s.release(e)
-	}
+	backlog := s.backlog
 	s.backlog = nil
+	var given []*Attempt
+	for _, p := range s.pools { // first, so that none of them follows
+		given = append(given, s.dismiss(p)...)
+	}
+	for _, e := range backlog {
+		given = append(given, s.release(e))
+	}
 	return given
 }
 
@@ -347,6 +362,7 @@ func (s *runningSet) giveUp(match func(e *entry) bool) (stuck []*entry, goroutin
 		}
 		if e.replaced = len(s.stuck) <= s.slots; e.replaced {
 			s.busy--
+			s.exit(e)
 		}
 	}
 	if len(stuck) > 0 {

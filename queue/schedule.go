@@ -121,6 +121,9 @@ func (s Schedule) normal(q *Queue) (Schedule, timetable.Timetable, error) {
 	if err != nil {
 		return s, nil, fmt.Errorf("%w: Schedule.Job: %w", ErrInvalidSchedule, err)
 	}
+	if s.Job.PayloadVersion == 0 {
+		s.Job.PayloadVersion = versionOf(s.Job.Payload)
+	}
 	s.Job.Payload = payload
 	return s, table, nil
 }

@@ -102,7 +102,7 @@ type services struct {
 }
 
 func newServices(q *Queue, cfg *DispatcherConfig, h handlers) *services {
-	c := &services{q: q, log: cfg.Logger, identity: newIdentity(), running: newRunningSet(cfg.Workers)}
+	c := &services{q: q, log: cfg.Logger, identity: newIdentity(), running: newRunningSet(poolsOf(cfg))}
 	leases := &leaseChecker{driver: q.driver, log: cfg.Logger, running: c.running}
 	c.completer = &completer{q: q, log: cfg.Logger, running: c.running, lease: cfg.Lease, woken: make(chan struct{}, 1)}
 	c.runner = &runner{
@@ -111,7 +111,8 @@ func newServices(q *Queue, cfg *DispatcherConfig, h handlers) *services {
 	}
 	c.heartbeater = &heartbeater{
 		q: q, log: cfg.Logger, now: q.now, identity: c.identity, running: c.running, leases: leases, types: h.types(),
-		lease: cfg.Lease,
+		version: cfg.Version,
+		lease:   cfg.Lease,
 	}
 	c.rescuer = &rescuer{q: q, log: cfg.Logger, identity: c.identity, lease: cfg.Lease}
 	c.claimer = &claimer{
@@ -159,7 +160,8 @@ func (c *services) register(ctx context.Context, alone bool) error {
 	ctx, cancel := answered(ctx)
 	defer cancel()
 	_, err := c.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{
-		WorkerID: c.identity.get(), First: true, Types: c.heartbeater.types, Now: c.q.now(),
+		WorkerID: c.identity.get(), First: true, Types: c.heartbeater.types, Version: c.heartbeater.version,
+		Now: c.q.now(),
 	})
 	return err
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -22,7 +23,10 @@ func attemptOf(r Running, op string) (*Attempt, error) {
 		return nil, wrap(op, "", errMadeUp)
 	}
 	a := r.attempt()
-	return a, a.made(op)
+	if err := a.made(op); err != nil {
+		return a, err
+	}
+	return a, a.waits()
 }
 
 // Step runs fn as a named step of the job and stores its result, durably, before it returns. A later attempt of the
@@ -119,7 +123,7 @@ func (a *Attempt) StartStep(ctx context.Context, name string) error {
 	if err := a.made("start step"); err != nil {
 		return err
 	}
-	if err := validStep(name); err != nil {
+	if err := cmp.Or(a.waits(), validStep(name)); err != nil {
 		return wrap("start step", a.job.ID, err)
 	}
 	step, started, err := a.step(ctx, name)

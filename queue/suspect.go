@@ -148,7 +148,8 @@ func (s *runningSet) unclaimSuspects(now time.Time) (left []*Attempt, goroutines
 // release marks an entry that has not begun as given back.
 func (s *runningSet) release(e *entry) *Attempt {
 	e.given = true
-	s.active[e.attempt.job.Type]--
+	s.count(e, -1)
+	s.exit(e)
 	return e.attempt
 }
 
@@ -212,6 +213,9 @@ func (i *isolator) pass() {
 	left, goroutines := i.running.unclaimSuspects(time.Now())
 	for range passed + goroutines {
 		go i.runner.work()
+	}
+	for _, a := range i.running.unclaimWaiting(time.Now().Add(-poolWait)) {
+		i.runner.release(a, time.Time{})
 	}
 	for _, a := range left {
 		wait := suspectRetry.after(a.job.Crashes + 1)

@@ -25,6 +25,8 @@ const (
 	keyOutcome   = attribute.Key("postroom.job.outcome")
 	keyAttempt   = attribute.Key("postroom.job.attempt")
 	keyWait      = attribute.Key("postroom.job.wait")
+	keyNode      = attribute.Key("postroom.flow.node")
+	keySequence  = attribute.Key("postroom.sequence")
 	keySystem    = attribute.Key("messaging.system")
 	keyOperation = attribute.Key("messaging.operation.type")
 	keyQueue     = attribute.Key("messaging.destination.name")
@@ -40,8 +42,8 @@ const (
 	outcomeLost     = "lost"
 )
 
-var outcomes = []string{KindCompleted, KindFailed, KindInterrupted, KindCrashed, outcomeRetried, outcomeCanceled,
-	outcomeLost}
+var outcomes = []string{KindCompleted, KindFailed, KindInterrupted, KindCrashed, KindWaiting, outcomeRetried,
+	outcomeCanceled, outcomeLost}
 
 // A telemetry reports to OpenTelemetry. Without an SDK each of its calls ends at a nil pointer. Attributes are made
 // once for each job type and outcome.
@@ -147,6 +149,12 @@ func (t *telemetry) begin(ctx context.Context, job *Job, now time.Time) (context
 	if span.IsRecording() {
 		span.SetAttributes(keyMessageID.String(job.ID), keyClientID.String(job.WorkerID), keyAttempt.Int(job.Attempt),
 			keyWait.Float64(wait))
+		if job.Node != "" {
+			span.SetAttributes(keyNode.String(job.Node))
+		}
+		if job.Sequence != "" {
+			span.SetAttributes(keySequence.String(job.Sequence))
+		}
 	}
 	return ctx, span
 }

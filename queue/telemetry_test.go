@@ -391,3 +391,13 @@ func (h spanHandler) Handle(ctx context.Context, r slog.Record) error {
 	}
 	return h.Handler.Handle(ctx, r)
 }
+
+func TestSpansNameTheFlowAndTheSequence(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		w := watch(t, q.DB().Driver(), queue.Config{})
+		_, err := w.Enqueue(t.Context(), ping.New(1, &queue.Options{Sequence: "customer:7"}))
+		require.NoError(t, err)
+		work(t, w.Queue, func(context.Context, *queue.Work[int]) error { return nil })
+		require.Equal(t, "customer:7", value(t, w.ended()[0], "postroom.sequence").AsString())
+	})
+}

@@ -222,7 +222,7 @@ func ownPool(t *testing.T, db queue.DB) *sqlx.DB {
 	}
 	var path string
 	require.NoError(t, db.Reader().Get(&path, "SELECT file FROM pragma_database_list WHERE name = 'main'"))
-	own, err := sqlx.Open("sqlite3", path+"?_busy_timeout=10000&_txlock=immediate&_foreign_keys=1")
+	own, err := sqlx.Open(sqlite.DriverName, path+"?_busy_timeout=10000&_txlock=immediate&_foreign_keys=1")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	return own

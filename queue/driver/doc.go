@@ -8,7 +8,8 @@
 // defaults, codecs and cron expressions. Its methods are grouped by role ([Enqueuer], [Claimer], [Finisher], …), and
 // take and return the types of this package, which are plain data. [Clock], [Private], [LockTimeouter], [WriteChecker],
 // [Fencer], [GroupInserter], [HealthChecker], [TableChecker], [Promoter], [TableLister], [Auditor], [Remover],
-// [MoveSource] and [MoveTarget] are optional. The queue asks for them once, with [As].
+// [MoveSource], [MoveTarget], [FlowStore], [FlowMover], [SequenceStore] and [Namer] are optional. The queue asks for
+// them once, with [As].
 //
 // Programs do not use a Driver directly. The engine's package returns a type with the methods of [DB], Close, and
 //

@@ -7,13 +7,14 @@ import (
 )
 
 // A Driver is a database that stores jobs. Every driver must pass the suite of package queue/driver/drivertest.
-type Driver interface {
+type Driver interface { //nolint:interfacebloat // one interface for each role
 	Transactor
 	Enqueuer
 	Claimer
 	Finisher
 	Limiter
 	Stepper
+	Signaler
 	Scheduler
 	Pruner
 	Inspector
@@ -91,7 +92,8 @@ type Finisher interface {
 	// Finish writes the outcomes whose leases are held. It returns an error for each, in order: nil, [ErrLeaseLost],
 	// [ErrNotRunning] or [ErrJobNotFound]. A finished job frees a key of scope unfinished or coalesce. A job of scope
 	// coalesce that would be queued while another has its key is canceled and superseded by that one. An outcome other
-	// than completed and released leaves an attempt record. If [CheckOutcomes] refuses an outcome, Finish writes none.
+	// than completed and released leaves an attempt record. One of completed or waiting clears the job's LastError. If
+	// [CheckOutcomes] refuses an outcome, Finish writes none.
 	Finish(ctx context.Context, tx *WriteTx, outcomes []Outcome) ([]error, error)
 
 	// LockLease returns the error of Finish for one lease and writes nothing, but prevents others from writing about
@@ -103,7 +105,7 @@ type Finisher interface {
 	Cancel(ctx context.Context, tx *WriteTx, jobID string) error
 	// CancelJobs cancels those of the jobs that are in one of the states, as Cancel does each, and returns their ids in
 	// any order. It locks them in the order of their ids.
-	CancelJobs(ctx context.Context, tx *WriteTx, jobIDs []string, states []State) (canceled []string, err error)
+	CancelJobs(ctx context.Context, tx *WriteTx, req CancelRequest) (canceled []string, err error)
 
 	// Retry makes a failed or canceled job queued and due, with its full budgets. It returns [ErrNotFinished],
 	// [ErrFinished] for a completed job, [ErrJobNotFound], or [ErrKeyConflict] if another job has taken its key since.

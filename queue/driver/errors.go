@@ -20,6 +20,8 @@ var (
 	ErrStepFinished = errors.New("step is finished")
 	// ErrScheduleNotFound reports that no schedule has the name.
 	ErrScheduleNotFound = errors.New("schedule not found")
+	// ErrFlowNotFound reports that no flow has the id.
+	ErrFlowNotFound = errors.New("flow not found")
 	// ErrDeadlock reports that the transaction was ended because of a deadlock, or waited too long for others. Nothing
 	// is written; it may be retried.
 	ErrDeadlock = errors.New("transaction given up in favour of another")
@@ -30,7 +32,9 @@ var (
 	// ErrNoTables reports that the database lacks some of the queue's tables, or that they are out of date.
 	ErrNoTables = errors.New("the queue's tables are not here: call queue.Migrate first")
 	// ErrForeignTables reports that a table with the name of one of the queue's belongs to something else.
-	ErrForeignTables = errors.New("the table jobs is not the queue's: give the queue a database, or a schema, of its own")
+	ErrForeignTables = errors.New("the table jobs is not the queue's: " +
+		"give the queue a database, or a schema, of its own (postgres.Config.Schema), " +
+		"or its tables a prefix (sqlite.Config.TablePrefix)")
 	// ErrNilContext reports a nil context, on which package database/sql would panic with its locks held.
 	ErrNilContext = errors.New("the context is nil: pass the caller's, or context.Background()")
 	// ErrNilFunc reports a nil function for a transaction or a step.

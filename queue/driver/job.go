@@ -19,6 +19,7 @@ type Job struct {
 	Interruptions int
 	Crashes       int
 	WorkerID      string
+	Node          string // of a flow; see [FlowStore]
 	TraceParent   string
 	Result        json.RawMessage
 	LastError     string
@@ -39,6 +40,11 @@ type Options struct {
 	LimitKey    string    // empty: none
 	UserID      string    // empty: none
 	Tags        []string
+	Timeout     time.Duration // 0: that of the handler
+	// PayloadVersion is the version of the payload's form; 0: none.
+	PayloadVersion int
+	Sequence       string // empty: none
+	SequenceGoesOn bool
 }
 
 // Lease returns the lease of the job's current attempt.
@@ -81,11 +87,12 @@ type Key struct {
 	Period time.Duration
 }
 
-// An InsertJob is a validated job to store: its ID, Type, Payload, Options and TraceParent. The other fields of the Job
-// are ignored, and stored as for a new job.
+// An InsertJob is a validated job to store: its ID, Type, Payload, Options, Node and TraceParent. The other fields of
+// the Job are ignored, and stored as for a new job.
 type InsertJob struct {
 	Job
 	Fingerprint string // of type and payload; empty without a key
+	Waits       bool   // for its node to open
 }
 
 // An InsertResult is the result for an [InsertJob].
@@ -121,7 +128,7 @@ type AttemptRecord struct {
 	JobID      string
 	Attempt    int
 	WorkerID   string
-	Kind       string // KindRunning, KindCompleted, KindFailed, KindInterrupted, KindCrashed or KindCanceled
+	Kind       string // KindRunning, KindCompleted, KindFailed, KindInterrupted, KindCrashed, KindWaiting or KindCanceled
 	Error      string
 	Stack      string
 	StartedAt  time.Time

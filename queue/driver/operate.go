@@ -40,6 +40,11 @@ type Auditor interface {
 	// LimitsOn returns the limits and pauses that apply to a job: those of its type and of all types, and then those of
 	// its limit key and of the prefixes of it; the first of the latter is in force.
 	LimitsOn(ctx context.Context, job *Job, now time.Time) ([]LimitUse, error)
+	// KeyUses returns the limit keys of running jobs, and of jobs that wait for a limit, with their numbers. It counts at
+	// most limit of the latter.
+	KeyUses(ctx context.Context, limit int) ([]KeyUse, error)
+	// LongestRunning returns at most limit running jobs without their payloads, first those that have started first.
+	LongestRunning(ctx context.Context, limit int) ([]RunningJob, error)
 	// CountAhead counts, up to limit, the jobs of the same type that a claim takes before the given one.
 	CountAhead(ctx context.Context, job *Job, limit int) (int, error)
 }
@@ -66,11 +71,37 @@ type LimitUse struct {
 	Again time.Time
 }
 
+// A KeyUse is a limit key and the number of its jobs that run, and that wait for a limit or the end of a pause.
+type KeyUse struct {
+	Key     string
+	Running int
+	Waiting int
+}
+
+// A RunningJob is a running job without its payload.
+type RunningJob struct {
+	ID        string
+	Type      string
+	Attempt   int
+	WorkerID  string
+	StartedAt time.Time
+}
+
 // A Remover is a [Driver] that can delete single jobs, whatever their retention.
 type Remover interface {
 	// RemoveFinished deletes those of the jobs that have finished and are not held with [HoldMoving], with their steps,
-	// attempts, logs and the keys of every scope that they have. It returns the ids of the deleted jobs in any order.
-	RemoveFinished(ctx context.Context, tx *WriteTx, jobIDs []string) (removed []string, err error)
+	// attempts and logs. It returns the ids of the deleted jobs in any order.
+	RemoveFinished(ctx context.Context, tx *WriteTx, req RemoveRequest) (removed []string, err error)
+}
+
+// A RemoveRequest names finished jobs to delete.
+type RemoveRequest struct {
+	JobIDs []string
+	// States are the states of finished jobs in which a job is deleted; see [CheckFinished].
+	States []State
+	// Keys says that the keys of the jobs are deleted as well, of every scope, as if the jobs had never been. Without it
+	// the jobs of flows that have not ended are left, whose handlers may read their results.
+	Keys bool
 }
 
 // A MoveSource is a [Driver] whose jobs can be moved to another database.
@@ -111,18 +142,44 @@ type MoveTarget interface {
 	DropHeld(ctx context.Context, tx *WriteTx, jobIDs []string) error
 }
 
+// A FlowMover is a [FlowStore] whose flows can be moved to another database that is one. A flow that is being moved is
+// frozen in both: the ends of its jobs are counted where they happen, and no node opens or ends.
+type FlowMover interface {
+	// FlowsToFreeze returns the ids of at most limit flows with nodes that are not frozen.
+	FlowsToFreeze(ctx context.Context, limit int) ([]string, error)
+	// FreezeFlows freezes the nodes of the flows. Jobs of other nodes are not held with [MoveSource].HoldJobs.
+	FreezeFlows(ctx context.Context, tx *WriteTx, flowIDs []string) error
+	// FrozenFlows returns the ids of at most limit flows all of whose nodes are frozen and have no jobs here.
+	FrozenFlows(ctx context.Context, limit int) ([]string, error)
+	// MergeFlow adds to the nodes of a flow what was counted of them in the old database, gives them the tasks that they
+	// have there, and goes on with the flow. Nodes that are not frozen are left alone.
+	MergeFlow(ctx context.Context, tx *WriteTx, flowID string, nodes []Node, tasks []NodeTask) error
+	// Tasks returns the tasks of the nodes of a flow, in order.
+	Tasks(ctx context.Context, flowID string) ([]NodeTask, error)
+	// RemoveFlows deletes the flows with their nodes, edges and tasks.
+	RemoveFlows(ctx context.Context, tx *WriteTx, flowIDs []string) error
+}
+
+// A NodeTask is something to do about the jobs of a node; see [FlowWriter].DoTasks.
+type NodeTask struct{ Node, Task, Reason string }
+
 // A Table is a table whose rows move.
 type Table string
 
-// The tables. Rows of jobs, steps, attempts, logs and keys belong to jobs.
+// The tables. Rows of jobs, steps, signals, attempts, logs, keys and turns belong to jobs.
 const (
 	TableJobs     Table = "jobs"
 	TableSteps    Table = "job_steps"
+	TableSignals  Table = "job_signals"
 	TableAttempts Table = "job_attempts"
 	TableLogs     Table = "job_logs"
 	TableKeys     Table = "job_keys"
 	TableLimits   Table = "job_limits"
 	TableRates    Table = "job_rates"
+	TableFlows    Table = "job_flows"
+	TableNodes    Table = "job_nodes" // of flows
+	TableEdges    Table = "job_edges" // from nodes
+	TableTurns    Table = "job_turns" // of the jobs of sequences
 )
 
 // Rows are rows of a table in a form that is the same for every engine: texts and JSON are strings, numbers int64,

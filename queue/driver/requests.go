@@ -49,7 +49,9 @@ type HeartbeatRequest struct {
 	First    bool // registers the worker
 	// Types are the worker's registered handlers; nil leaves the stored ones unchanged.
 	Types []string
-	Now   time.Time
+	// Version is that of the worker's program; empty leaves the stored one unchanged.
+	Version string
+	Now     time.Time
 }
 
 // A Worker is a process that runs jobs. Beat counts its heartbeats. Other processes check on their own clocks whether
@@ -59,13 +61,15 @@ type Worker struct {
 	Beat   int64     // −1 if it is not registered, but has running jobs
 	BeatAt time.Time // by the worker's clock: for people
 	Types  []string  // its registered handlers; nil if unknown
+	// Version is that of its program; empty if unknown.
+	Version string
 }
 
 // An Outcome is the end of an attempt, and the new state of its job.
 type Outcome struct {
 	Lease     Lease
 	State     State  // queued, completed, failed or canceled
-	Kind      string // KindCompleted, KindFailed, KindCanceled, KindInterrupted, KindCrashed or KindReleased
+	Kind      string // KindCompleted, KindFailed, KindCanceled, KindInterrupted, KindCrashed, KindWaiting or KindReleased
 	NotBefore time.Time
 	Result    json.RawMessage
 	Error     string
@@ -73,7 +77,8 @@ type Outcome struct {
 	At        time.Time
 	// LimitKey is the job's limit key. Empty: it has none, or the caller does not know.
 	LimitKey string
-	// Plain reports that the job holds no idempotency key that its end frees, and no capacity under a limit key.
+	// Plain reports that the job holds no idempotency key that its end frees, no capacity under a limit key, and no turn
+	// of a sequence.
 	Plain bool
 }
 
@@ -84,6 +89,7 @@ var possibleStates = map[string][]State{
 	KindCanceled:    {StateCanceled},
 	KindInterrupted: {StateQueued, StateFailed},
 	KindCrashed:     {StateQueued, StateFailed},
+	KindWaiting:     {StateQueued},
 	KindReleased:    {StateQueued},
 }
 

@@ -48,6 +48,8 @@ const (
 	HoldLimited Hold = 2
 	// HoldMoving: the job is being moved to another database. Finished jobs can have this hold, too.
 	HoldMoving Hold = 3
+	// HoldWaiting: the job waits for its node to open, or for its turn; see [FlowStore] and [SequenceStore].
+	HoldWaiting Hold = 4
 )
 
 // A Standing is the condition of a job: a state and, for a queued job, its hold. Each is the condition of an index, so
@@ -66,6 +68,7 @@ var standings = []Standing{
 	{Name: "scheduled", State: StateQueued, Hold: HoldScheduled},
 	{Name: "limited", State: StateQueued, Hold: HoldLimited},
 	{Name: "moving", State: StateQueued, Hold: HoldMoving},
+	{Name: "waiting", State: StateQueued, Hold: HoldWaiting},
 	{Name: "running", State: StateRunning},
 	{Name: "completed", State: StateCompleted},
 	{Name: "failed", State: StateFailed},
@@ -118,6 +121,8 @@ const (
 	KindCrashed     = "crashed"
 	// KindCanceled: the job was canceled while it ran.
 	KindCanceled = "canceled"
+	// KindWaiting: the attempt ended because its handler waits for a signal. No budget counts it.
+	KindWaiting = "waiting"
 	// KindReleased: the attempt was never started. No budget counts it, and it leaves no record.
 	KindReleased = "released"
 )

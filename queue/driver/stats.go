@@ -16,6 +16,7 @@ type Stats struct {
 	Bucket   time.Duration
 	Since    time.Time
 	MaxCount int
+	Enqueued []int         // in each bucket, as TypeStats.Finished, among the newest MaxCount jobs
 	Types    []TypeStats   // by name
 	Workers  []WorkerStats // by id
 }
@@ -24,7 +25,7 @@ type Stats struct {
 type TypeStats struct {
 	Type                        string
 	Ready, Scheduled, Limited   int
-	Moving                      int
+	Moving, Waiting             int
 	Running                     int
 	Completed, Failed, Canceled int
 	OldestDue                   time.Time

@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/adopted"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/naming"
 )
 
 // A location is the location of the queue's tables as a connection sees it.
@@ -30,24 +31,27 @@ func (l *location) is(other *location) bool {
 	return other != nil && l.jobs != "" && l.jobs == other.jobs && l.database == other.database
 }
 
-// locate asks a connection.
-func locate(ctx context.Context, on interface {
+// locateOn asks a connection.
+func (db *engine) locateOn(ctx context.Context, on interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 },
 ) (l location, err error) {
-	err = on.QueryRowContext(ctx, selectLocation).Scan(&l.database, &l.jobs, &l.reads)
+	err = on.QueryRowContext(ctx, db.locates).Scan(&l.database, &l.jobs, &l.reads)
 	return l, err
 }
 
 // Adopt implements [driver.Transactor]. It queries the connection of each transaction once.
 func (db *engine) Adopt(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
 	if w, ok := tx.(*driver.WriteTx); ok {
-		return w, db.fitsWrite(ctx, w)
+		if err := db.fitsWrite(ctx, w); err != nil {
+			return nil, err
+		}
+		return db.names.Of(w, namesOf(w)), nil
 	}
 	_, ofPgx := tx.(pgxTx)
 	known := adopted.IsOfPool(tx) || ofPgx && reflect.ValueOf(tx).Comparable()
 	if known && db.seen.Has(tx) {
-		return driver.NewAdoptedTx(tx, driver.Postgres, now), nil
+		return db.adopted(tx, now), nil
 	}
 	if err := db.fits(ctx, tx); err != nil {
 		return nil, err
@@ -57,7 +61,28 @@ func (db *engine) Adopt(ctx context.Context, tx driver.Tx, now time.Time) (*driv
 	} else if err := begun(ctx, tx); err != nil {
 		return nil, err
 	}
-	return driver.NewAdoptedTx(tx, driver.Postgres, now), nil
+	return db.adopted(tx, now), nil
+}
+
+func (db *engine) adopted(tx driver.Tx, now time.Time) *driver.WriteTx {
+	if own, ok := tx.(pgxTx); ok {
+		own.names = db.names
+		return driver.NewAdoptedTx(own, driver.Postgres, now)
+	}
+	return driver.NewAdoptedTx(db.names.Tx(tx), driver.Postgres, now)
+}
+
+// namesOf are the names that a transaction fills in.
+func namesOf(w *driver.WriteTx) *naming.Filler {
+	switch own := adopted.Innermost(w).(type) {
+	case *transaction:
+		return own.of.names
+	case pgxTx:
+		return own.names
+	case naming.Named:
+		return own.Filler
+	}
+	return nil
 }
 
 // fitsWrite is fits for a transaction that a driver has begun, or adopted.
@@ -73,7 +98,7 @@ func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
 
 // fits refuses a transaction that sees other tables of the queue, or none.
 func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
-	theirs, err := locate(ctx, tx)
+	theirs, err := db.locateOn(ctx, tx)
 	if err != nil {
 		return unlocated(ctx, tx, err)
 	}
@@ -102,7 +127,7 @@ func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
 func (db *engine) locate(ctx context.Context) (location, error) {
 	ctx, cancel := context.WithTimeout(ctx, locateTimeout)
 	defer cancel()
-	own, err := locate(ctx, db.db)
+	own, err := db.locateOn(ctx, db.db)
 	if err == nil {
 		db.place.Store(&own)
 	}
@@ -114,7 +139,7 @@ func (db *engine) learn(ctx context.Context, t *transaction) {
 	if known := db.place.Load(); known != nil && known.jobs != "" {
 		return
 	}
-	if own, err := locate(ctx, t.conn); err == nil { // what it says is of no use to who has written
+	if own, err := db.locateOn(ctx, t.conn); err == nil { // what it says is of no use to who has written
 		db.place.Store(&own)
 	}
 }
@@ -162,12 +187,15 @@ func Tx(tx pgx.Tx) driver.Tx {
 	if tx == nil {
 		return nil
 	}
-	return pgxTx{tx}
+	return pgxTx{tx: tx}
 }
 
 // A pgxTx has the methods of database/sql. The driver's own statements use pgx below them. Two of the same pgx.Tx are
 // equal.
-type pgxTx struct{ tx pgx.Tx }
+type pgxTx struct {
+	tx    pgx.Tx
+	names *naming.Filler
+}
 
 var _ driver.Tx = pgxTx{}
 
@@ -183,7 +211,7 @@ func (t pgxTx) ExecContext(ctx context.Context, query string, args ...any) (sql.
 	if err := t.ended(); err != nil {
 		return nil, err
 	}
-	tag, err := t.tx.Exec(ctx, query, args...)
+	tag, err := t.tx.Exec(ctx, t.names.Fill(query), args...)
 	return affected(tag.RowsAffected()), finished(err)
 }
 
@@ -204,7 +232,7 @@ func (t pgxTx) query(ctx context.Context, query string, args ...any) (jobsql.Row
 	if err := t.ended(); err != nil {
 		return nil, err
 	}
-	answer, err := t.tx.Query(ctx, query, args...)
+	answer, err := t.tx.Query(ctx, t.names.Fill(query), args...)
 	return rows{answer}, finished(err)
 }
 

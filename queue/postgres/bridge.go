@@ -50,7 +50,7 @@ func (b bridge) QueryContext(ctx context.Context, query string, named []sqldrive
 	if err := b.ended(); err != nil {
 		return nil, err
 	}
-	answer, err := b.tx.Query(ctx, query, args...)
+	answer, err := b.tx.Query(ctx, b.names.Fill(query), args...)
 	if err != nil {
 		return nil, finished(err)
 	}

@@ -34,7 +34,7 @@ func (t *transaction) copyJobs(ctx context.Context, jobs []*driver.InsertJob, no
 	}
 	rows.end()
 	t.failed = t.own(func(conn *pgx.Conn) error {
-		_, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(rows.buf), copyJobs)
+		_, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(rows.buf), t.of.names.Fill(copyJobs))
 		return err
 	})
 	return t.failed

@@ -23,7 +23,7 @@ func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.Cl
 func (db *engine) claimLimited(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	// Limits use the instants that are stored.
 	req.Now = dbtime.Truncate(req.Now)
-	c := &limitedClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
+	c := &limitedClaim{db: db, req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
 	if db.asksForHeld() {
 		if err := c.lookForHeld(ctx, db); err != nil {
 			return driver.ClaimResult{}, err
@@ -47,7 +47,7 @@ func (db *engine) claimLimited(ctx context.Context, req driver.ClaimRequest) (dr
 
 // next returns the claim to try after one that has found nothing although there is something; nil if there is none.
 func (c *limitedClaim) next(ctx context.Context, db *engine) (*limitedClaim, error) {
-	next := &limitedClaim{req: c.req, typed: c.todo.types, depth: c.depth, pastHeld: c.pastHeld, asked: c.asked}
+	next := &limitedClaim{db: db, req: c.req, typed: c.todo.types, depth: c.depth, pastHeld: c.pastHeld, asked: c.asked}
 	fruitless := len(c.jobs) == 0 && c.ahead[0].ready > 0
 	if fruitless && !c.pastHeld {
 		next.pastHeld = true
@@ -126,15 +126,16 @@ func scanRemainder(row jobsql.Scanner) (o remainder, err error) {
 func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *remainder) driver.ClaimResult {
 	order(jobs)
 	// If no job could be claimed although there are some, others hold them: an immediate retry would find the same.
-	left := (ahead.ready > 0 && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks || ahead.waiting
+	left := (ahead.ready > 0 && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks || ahead.waiting ||
+		ahead.tasks || ahead.turns
 	if len(jobs) == req.Limit || (len(jobs) > 0 && left) {
 		return driver.ClaimResult{Jobs: jobs, More: true}
 	}
 	next := joblimit.Earliest(ahead.nextDue.Time, ahead.mark.Time)
 	if len(jobs) == 0 && (ahead.ready > 0 || left) {
-		// A holder may release them unchanged, without a notification. Another claim releases keys soon.
+		// A holder may release them unchanged, without a notification. Another claim releases keys, or does tasks, soon.
 		pause := heldUp
-		if ahead.marks || ahead.waiting {
+		if ahead.marks || ahead.waiting || ahead.tasks || ahead.turns {
 			pause = claimedUp
 		}
 		next = joblimit.Earliest(next, req.Now.Add(pause))
@@ -154,11 +155,15 @@ type chores struct {
 	expired, due  bool
 	marks, heads  bool // jobs may wait for limit keys that have capacity
 	types, limits bool // limits are set, of types, and any at all: the claim has to count
+	tasks, turns  bool // about jobs of flows, and of sequences
 }
 
 func (c *chores) dest() []any {
-	return []any{&c.expired, &c.due, &c.marks, &c.heads, &c.types, &c.limits}
+	return []any{&c.expired, &c.due, &c.marks, &c.heads, &c.types, &c.limits, &c.tasks, &c.turns}
 }
+
+// change reports whether chores change which jobs are ready.
+func (c *chores) change() bool { return c.expired || c.due || c.tasks || c.turns }
 
 func scanChores(row jobsql.Scanner) (c chores, err error) {
 	err = row.Scan(c.dest()...)
@@ -168,9 +173,29 @@ func scanChores(row jobsql.Scanner) (c chores, err error) {
 // portionOfChores bounds the rows that one claim expires, and that it promotes; it is that of the statements.
 const portionOfChores = 1000
 
-// do expires and promotes, and reports whether some are left for the next claim.
-func (c *chores) do(ctx context.Context, tx *driver.WriteTx, now time.Time) (more bool, err error) {
-	var counts [2][]int
+// left reports whether one of the chores has had all that it may do at a time.
+func left(counts [3][]int) bool {
+	for i, portion := range [3]int{portionOfChores, portionOfChores, portionOfMarks} {
+		if len(counts[i]) > 0 && counts[i][0] == portion {
+			return true
+		}
+	}
+	return false
+}
+
+// do does tasks, expires and promotes, and reports whether some are left for the next claim.
+func (c *chores) do(ctx context.Context, db *engine, tx *driver.WriteTx, now time.Time) (more bool, err error) {
+	var counts [3][]int
+	switch {
+	case c.tasks:
+		more, err = db.DoTasks(ctx, tx)
+	case c.turns:
+		err = giveTurnsLater(ctx, tx, &counts[2])
+	}
+	if err != nil {
+		return false, err
+	}
+	c.due = c.due || c.tasks || c.turns
 	if c.expired {
 		if err := laterInto(ctx, tx, &counts[0], scanCount, expireJobs, now); err != nil {
 			return false, err
@@ -182,8 +207,5 @@ func (c *chores) do(ctx context.Context, tx *driver.WriteTx, now time.Time) (mor
 		}
 	}
 	err = flush(ctx, tx)
-	for _, count := range counts {
-		more = more || (len(count) > 0 && count[0] == portionOfChores)
-	}
-	return more, err
+	return more || left(counts), err
 }

@@ -10,7 +10,7 @@ const (
 	// program's own keys.
 	shareClaims = `SELECT pg_advisory_xact_lock_shared` + claimsKey
 	lockClaims  = `SELECT pg_advisory_xact_lock` + claimsKey
-	claimsKey   = `(1886352244, 'jobs'::regclass::oid::int)`
+	claimsKey   = `(1886352244, /*q.*/'jobs'::regclass::oid::int)`
 
 	// A machine that is gone, or stands still, between two round trips of its claim must not keep what it has locked
 	// from all others.
@@ -22,21 +22,24 @@ SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE) <> '' AND p
 SELECT pg_try_advisory_xact_lock_shared` + claimsKey
 
 	// What a claim has to see to before it claims.
-	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
-  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
-  EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $1),
-  EXISTS (SELECT 1 FROM job_heads WHERE open),
-  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
-  EXISTS (SELECT 1 FROM job_limits)`
+	choresOf = `EXISTS (SELECT 1 FROM /*q.*/jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
+  EXISTS (SELECT 1 FROM /*q.*/jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
+  EXISTS (SELECT 1 FROM /*q.*/job_limit_marks WHERE due_at <= $1),
+  EXISTS (SELECT 1 FROM /*q.*/job_heads WHERE open),
+  EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind = 'type'),
+  EXISTS (SELECT 1 FROM /*q.*/job_limits),
+  ` + jobsql.NodeTasks + `,
+  ` + jobsql.TurnMarks
 
 	selectChores = `
 SELECT
   ` + choresOf
 
-	// Frees what the jobs held, and returns how many there were.
+	// Frees what the jobs held, and returns how many there were. Who may run the next job of a sequence is woken; the
+	// text of that is empty.
 	expireJobs = `
 WITH ended AS (
-  UPDATE jobs
+  UPDATE /*q.*/jobs
   SET state = 'canceled',
     hold = ` + jobsql.None + `,
     last_error = 'expired at ' || to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' before it could run',
@@ -44,32 +47,32 @@ WITH ended AS (
     finished_at = $1
   WHERE id = ANY(ARRAY(
     SELECT id
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = 'queued'
       AND expires_at IS NOT NULL
       AND expires_at <= $1
     ORDER BY expires_at
     LIMIT 1000
     FOR UPDATE SKIP LOCKED))
-  RETURNING id, idempotency_key, key_scope),
+  RETURNING id, idempotency_key, key_scope, sequence),
 freed AS (
-  DELETE FROM job_keys
+  DELETE FROM /*q.*/job_keys
   USING ended
   WHERE ended.key_scope IN ('unfinished', 'coalesce')
     AND job_keys.key = ended.idempotency_key
     AND job_keys.job_id = ended.id
     AND job_keys.scope IN ('unfinished', 'coalesce'))
-SELECT COUNT(*)
+SELECT COUNT(*) + CASE WHEN COUNT(sequence) > 0 THEN LENGTH(pg_notify('` + channel + `', '')::text) ELSE 0 END
 FROM ended`
 
 	// Uses the partial index jobs_scheduled.
 	promoteJobs = `
 WITH due AS (
-  UPDATE jobs
+  UPDATE /*q.*/jobs
   SET hold = CASE WHEN limit_key IS NULL THEN ` + jobsql.None + ` ELSE ` + jobsql.Limited + ` END
   WHERE id = ANY(ARRAY(
     SELECT id
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.Scheduled + `
       AND not_before <= $1
@@ -78,7 +81,7 @@ WITH due AS (
     FOR UPDATE SKIP LOCKED))
   RETURNING limit_key, type, priority, not_before, id),
 headed AS (
-  INSERT INTO job_heads (limit_key, type, priority, not_before, id, open)
+  INSERT INTO /*q.*/job_heads (limit_key, type, priority, not_before, id, open)
   SELECT DISTINCT ON (limit_key, type) limit_key, type, priority, not_before, id, TRUE
   FROM due
   WHERE limit_key IS NOT NULL
@@ -88,22 +91,23 @@ FROM due`
 
 	// A claim that has not seen to the chores does nothing when it finds some.
 	noChores = `NOT (
-      EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
-      OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $2)
-      OR EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $2)
-      OR EXISTS (SELECT 1 FROM job_heads WHERE open)
-      OR EXISTS (SELECT 1 FROM job_limits))`
+      EXISTS (SELECT 1 FROM /*q.*/jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
+      OR EXISTS (SELECT 1 FROM /*q.*/jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $2)
+      OR EXISTS (SELECT 1 FROM /*q.*/job_limit_marks WHERE due_at <= $2)
+      OR EXISTS (SELECT 1 FROM /*q.*/job_heads WHERE open)
+      OR ` + jobsql.Tasks + `
+      OR EXISTS (SELECT 1 FROM /*q.*/job_limits))`
 
 	// One that has seen to what was due and expired goes on beside what is left of that, which others hold. It keeps no
 	// limits.
 	noLimits = `NOT (
-      EXISTS (SELECT 1 FROM job_limit_marks WHERE due_at <= $2)
-      OR EXISTS (SELECT 1 FROM job_heads WHERE open)
-      OR EXISTS (SELECT 1 FROM job_limits))`
+      EXISTS (SELECT 1 FROM /*q.*/job_limit_marks WHERE due_at <= $2)
+      OR EXISTS (SELECT 1 FROM /*q.*/job_heads WHERE open)
+      OR EXISTS (SELECT 1 FROM /*q.*/job_limits))`
 
 	// By ctid: each row is where it was found a moment ago, in the same snapshot. No index is asked again.
 	claimSet = `
-UPDATE jobs
+UPDATE /*q.*/jobs
 SET state = 'running',
   hold = ` + jobsql.None + `,
   attempt = LEAST(attempt, ` + jobsql.BeforeLast + `) + 1,
@@ -125,7 +129,7 @@ WHERE ctid = ANY(`
 	// A job that another transaction holds is that one's to end, or another claim's to run.
 	claimFirst = claimSet + `ARRAY(` + firstBytes + `
     SELECT ctid AS place, ` + payloadSize + ` AS size
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.None + `
       AND type = $3
@@ -155,7 +159,7 @@ WHERE ctid = ANY(`
 	claimHeads = `
 WITH RECURSIVE heads AS (
   (SELECT type, priority, not_before, id
-   FROM jobs
+   FROM /*q.*/jobs
    WHERE state = 'queued'
      AND hold = ` + jobsql.None
 	claimLanes = `
@@ -166,7 +170,7 @@ WITH RECURSIVE heads AS (
   FROM heads
   CROSS JOIN LATERAL (
     SELECT type, priority, not_before, id
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.None + `
       AND type > heads.type
@@ -191,7 +195,7 @@ candidates AS (
     SELECT place, id, priority, not_before, ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth
     FROM (
       SELECT ctid AS place, id, priority, not_before
-      FROM jobs
+      FROM /*q.*/jobs
       WHERE state = 'queued'
         AND hold = ` + jobsql.None + `
         AND type = lanes.type
@@ -215,7 +219,7 @@ chosen AS (
   ORDER BY priority DESC, not_before, id
   LIMIT $5)`
 	stillReady = `
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))
       AND state IS NOT DISTINCT FROM 'queued'
       AND hold IS NOT DISTINCT FROM ` + jobsql.None
@@ -259,7 +263,7 @@ chosen AS (
   WHERE beyond IS NOT TRUE
   ORDER BY priority DESC, not_before, id)` + claimSet + `ARRAY(` + firstBytes + `
     SELECT found.ctid AS place, ` + payloadSize + ` AS size
-    FROM chosen, jobs AS found
+    FROM chosen, /*q.*/jobs AS found
     WHERE found.ctid = chosen.place
       AND found.state IS NOT DISTINCT FROM 'queued'
       AND found.hold IS NOT DISTINCT FROM ` + jobsql.None + `
@@ -269,7 +273,7 @@ chosen AS (
     FOR UPDATE OF found SKIP LOCKED) AS locked) AS sized
     WHERE before < $7 OR $7 = 0))`
 	readyOfLane = `
-      FROM jobs
+      FROM /*q.*/jobs
       WHERE state = 'queued'
         AND hold = ` + jobsql.None + `
         AND type = lanes.type
@@ -282,7 +286,7 @@ SELECT held.id, held.type, held.holder
 FROM unnest($1::text[]) AS asked (type)
 CROSS JOIN LATERAL (
   SELECT id, type, xmax::text AS holder, ` + free + ` AS free
-  FROM jobs
+  FROM /*q.*/jobs
   WHERE state = 'queued'
     AND hold = ` + jobsql.None + `
     AND type = asked.type
@@ -293,7 +297,7 @@ WHERE held.free IS NOT TRUE`
 	// Those of the jobs that are still queued with the same holder. A snapshot of its own, a moment old: it shows the
 	// jobs as queued that nobody has claimed until then.
 	stillHeld = `
-    FROM unnest($3::text[], $4::text[]) AS seen (id, holder), jobs AS found
+    FROM unnest($3::text[], $4::text[]) AS seen (id, holder), /*q.*/jobs AS found
     WHERE found.id = seen.id
       AND found.xmax::text = seen.holder
       AND found.state IS NOT DISTINCT FROM 'queued'
@@ -329,6 +333,9 @@ FOR UPDATE SKIP LOCKED`
 	selectPlacesPastHeld = claimHeads + claimLanes + claimCandidates + `
         AND ` + free + firstCandidates + placesOf
 
+	// Has selectRemainder count the ready jobs although there were none.
+	countReady = `SELECT set_config('postroom.ready', '', TRUE)`
+
 	// What there is to do after a claim: chores; how many jobs there are to claim of the types $4, no more than $3 of a
 	// type counted, and whether some may wait for keys that have capacity; when the next job falls due, of the first
 	// hundred scheduled or at the last of them at the earliest, so that other types' jobs cost little; and when the
@@ -341,25 +348,25 @@ SELECT
    FROM unnest($4::text[]) AS open (type)
    CROSS JOIN LATERAL (
      SELECT 1
-     FROM jobs
+     FROM /*q.*/jobs
      WHERE state = 'queued'
        AND hold = ` + jobsql.None + `
        AND type = open.type
      LIMIT $3::int) AS ready
    WHERE current_setting('postroom.ready', TRUE) IS DISTINCT FROM '0'),
-  EXISTS (SELECT 1 FROM job_heads WHERE open AND type = ANY($4)),
+  EXISTS (SELECT 1 FROM /*q.*/job_heads WHERE open AND type = ANY($4)),
   (SELECT COALESCE(MIN(not_before) FILTER (WHERE type = ANY($2)), MAX(not_before) FILTER (WHERE nth = 100))
    FROM (
      SELECT type, not_before, ROW_NUMBER() OVER (ORDER BY not_before) AS nth
      FROM (
        SELECT type, not_before
-       FROM jobs
+       FROM /*q.*/jobs
        WHERE state = 'queued'
          AND hold = ` + jobsql.Scheduled + `
          AND not_before > $1
        ORDER BY not_before
        LIMIT 100) AS first) AS scheduled),
-  (SELECT MIN(due_at) FROM job_limit_marks WHERE due_at > $1)`
+  (SELECT MIN(due_at) FROM /*q.*/job_limit_marks WHERE due_at > $1)`
 )
 
 // Claims, which return whole jobs. Those that come after the chores do not read which there are.

@@ -39,9 +39,10 @@
 // machine has silently disappeared, which the server notices after tcp_keepalives_idle (2 h by default).
 //
 // A program's own transaction may be one of any driver of database/sql, and with [Tx] one of pgx; [OpenPool] takes its
-// pool. The tables are found by the search_path of its connection. NOTIFY in the transaction wakes the dispatchers when
-// it commits. A transaction that waits for locks may be ended by PostgreSQL in favour of another, with an error that is
-// [driver.ErrDeadlock] if the queue has begun it; the queue itself then retries.
+// pool. The tables are found by the search_path of its connection, unless [Config].Schema names them. NOTIFY in the
+// transaction wakes the dispatchers when it commits. A transaction that waits for locks may be ended by PostgreSQL
+// in favour of another, with an error that is [driver.ErrDeadlock] if the queue has begun it; the queue itself then
+// retries.
 //
 // # Notifications
 //
@@ -58,5 +59,6 @@
 //	GRANT USAGE ON SCHEMA public TO app;
 //	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app;
 //
-// The tables are found by the connection's search_path.
+// The tables are found by the connection's search_path, or in the schema of [Config]. The folder grants has what less
+// than this is enough for, role by role, in files for psql: who migrates, works, only enqueues, and only reads.
 package postgres

@@ -17,9 +17,9 @@ var _ driver.HealthChecker = (*engine)(nil)
 const selectHealth = `
 SELECT current_setting('server_version'),
   current_setting('autovacuum') = 'on',
-  pg_total_relation_size('jobs'),
-  COALESCE((SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = 'jobs'::regclass), 0),
-  COALESCE((SELECT n_dead_tup FROM pg_stat_user_tables WHERE relid = 'jobs'::regclass), 0),
+  pg_total_relation_size(/*q.*/'jobs'),
+  COALESCE((SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = /*q.*/'jobs'::regclass), 0),
+  COALESCE((SELECT n_dead_tup FROM pg_stat_user_tables WHERE relid = /*q.*/'jobs'::regclass), 0),
   COALESCE((SELECT EXTRACT(EPOCH FROM now() - MIN(xact_start)) FROM pg_stat_activity
     WHERE datname = current_database() AND state <> 'idle' AND backend_type = 'client backend' AND pid <> pg_backend_pid()), 0)::float8,
   (SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
@@ -40,7 +40,7 @@ func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 		return nil, err
 	}
 	defer conn.Release()
-	row := conn.QueryRow(ctx, selectHealth)
+	row := conn.QueryRow(ctx, db.names.Fill(selectHealth))
 	if err := row.Scan(&version, &vacuums, &size, &live, &dead, &oldest, &connections, &allowed); err != nil {
 		return nil, err
 	}

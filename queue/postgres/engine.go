@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/adopted"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/naming"
 	"github.com/postroom-go/postroom/queue/internal/nestedwrite"
 )
 
@@ -45,7 +46,10 @@ type engine struct {
 	// typed reports whether there were limits of types.
 	typed atomic.Bool
 	// busy reports whether the last claim got all requested jobs.
-	busy   atomic.Bool
+	busy atomic.Bool
+	// turns reports whether this process has changed sequences since its last claim, which then gives turns before it
+	// looks for jobs. If it is wrong, it costs only the time of a claim.
+	turns  atomic.Bool
 	claims atomic.Uint32 // of those that were busy
 	held   heldJobs
 	clock  joblimit.Clock
@@ -54,7 +58,10 @@ type engine struct {
 	theirs []any
 	// place is the location of the tables; nil before they are found.
 	place atomic.Pointer[location]
-	seen  adopted.Seen
+	// locates is selectLocation for any transaction.
+	locates string
+	names   *naming.Filler
+	seen    adopted.Seen
 	// closed: errors about connections are then permanent.
 	closed atomic.Bool
 }
@@ -64,6 +71,7 @@ var (
 	_ driver.LockTimeouter = (*engine)(nil)
 	_ driver.Fencer        = (*engine)(nil)
 	_ driver.WriteChecker  = (*engine)(nil)
+	_ driver.Namer         = (*engine)(nil)
 )
 
 // settings queries the planner settings for a program's own statements.
@@ -89,6 +97,9 @@ func (db *engine) close() error {
 
 // Dialect implements [driver.DB].
 func (db *engine) Dialect() driver.Dialect { return driver.Postgres }
+
+// Names implements [driver.Namer].
+func (db *engine) Names() driver.Names { return db.names.Names() }
 
 // Reader implements [driver.DB].
 func (db *engine) Reader() *sqlx.DB { return db.db }
@@ -117,7 +128,7 @@ func (db *engine) query(ctx context.Context, query string, args ...any) (jobsql.
 	if err != nil {
 		return nil, err
 	}
-	answer, err := conn.Query(ctx, query, args...)
+	answer, err := conn.Query(ctx, db.names.Fill(query), args...)
 	if err != nil {
 		conn.Release()
 		return nil, err

@@ -34,10 +34,13 @@ func (db *engine) Insert(
 	for i := range jobs {
 		if !results[i].Duplicate {
 			fresh = append(fresh, &jobs[i])
-			if job := &jobs[i]; jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey) == driver.HoldLimited {
+			if job := &jobs[i]; jobsql.NewHold(job, tx.Now()) == driver.HoldLimited {
 				limited.add(laneName{job.LimitKey, job.Type}, position{job.Priority, tx.Now(), job.ID}, true)
 			}
 		}
+	}
+	if slices.ContainsFunc(fresh, func(j *driver.InsertJob) bool { return j.Sequence != "" }) {
+		db.expectTurns(tx)
 	}
 	if err := insert(ctx, tx, fresh); err != nil {
 		return nil, err
@@ -88,10 +91,10 @@ var bound = slices.DeleteFunc(slices.Clone(jobsql.Inserted), func(c jobsql.Inser
 var (
 	atNow = fmt.Sprint("$", len(bound)+1)
 
-	insertJob = "INSERT INTO jobs (" + jobsql.Names(jobsql.Inserted) + ")\nVALUES (" +
+	insertJob = "INSERT INTO /*q.*/jobs (" + jobsql.Names(jobsql.Inserted) + ")\nVALUES (" +
 		each(jobsql.Inserted, func(c *jobsql.InsertColumn, place int) string { return fmt.Sprint("$", place) }) + ")"
 
-	insertJobs = "INSERT INTO jobs (" + jobsql.Names(jobsql.Inserted) + ")\nSELECT " +
+	insertJobs = "INSERT INTO /*q.*/jobs (" + jobsql.Names(jobsql.Inserted) + ")\nSELECT " +
 		each(jobsql.Inserted, func(c *jobsql.InsertColumn, _ int) string {
 			if c.JSON() {
 				return c.Name + "::json"
@@ -104,7 +107,7 @@ var (
 	}) +
 		")\n  AS j (" + jobsql.Names(bound) + ")"
 
-	copyJobs = "COPY jobs (" + jobsql.Names(jobsql.Inserted) + ")\nFROM STDIN WITH (FORMAT binary)"
+	copyJobs = "COPY /*q.*/jobs (" + jobsql.Names(jobsql.Inserted) + ")\nFROM STDIN WITH (FORMAT binary)"
 )
 
 // each lists what makes of the columns, which it tells the number of the column's parameter, or the value that all jobs

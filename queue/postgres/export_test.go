@@ -14,7 +14,7 @@ const PlanOurs = planOurs
 var Planned = map[string]string{
 	"claimOfType": claimOfType, "claimOfTypeAfter": claimOfTypeAfter,
 	"claimOfTypes": claimOfTypes, "claimOfTypesAfter": claimOfTypesAfter, "lookAhead": selectRemainder,
-	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockHeads": lockHeads, "lockFreedHeads": lockFreedHeads,
+	"lockMarks": lockMarks, "giveTurns": giveTurns, "promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockHeads": lockHeads, "lockFreedHeads": lockFreedHeads,
 	"readLanes": readLanes, "readLanesPastLocks": readLanesPastLocks, "insertFrontsOf": insertHeadsOf,
 	"insertFrontsOfKeys": insertHeadsOfKeys, "finishJobs": finishJobs, "completeHolding": completeHolding,
 	"lockLease": lockLease, "cancelJobs": cancelJobs, "retryJob": retryJob, "hastenJob": hastenJob,
@@ -23,7 +23,7 @@ var Planned = map[string]string{
 	"selectPlaces": selectPlaces, "selectPlacesHeld": selectPlacesHeld,
 	"insertKeys": insertKeys, "selectKeys": selectKeys, "beatWorker": beatWorker,
 	"markBegun": markBegun, "completePlain": completePlain, "completeLease": completeLease, "selectLeases": selectLeases,
-	"selectForRetry":       selectForRetry,
+	"selectForRetry": selectForRetry, "lockFlowOf": lockFlowOf,
 	"selectPlacesPastHeld": selectPlacesPastHeld, "selectHeld": selectHeld, "claimHeldJobs": claimHeldJobs,
 }
 

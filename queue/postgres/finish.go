@@ -29,6 +29,9 @@ func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []dri
 	if err := after.limited.write(ctx, tx); err != nil || !after.freed {
 		return answers, err
 	}
+	if after.opened {
+		db.expectTurns(tx)
+	}
 	return answers, db.Notify(ctx, tx)
 }
 
@@ -100,13 +103,13 @@ type endedJob struct {
 	key      string
 	scope    driver.KeyScope
 	limitKey string
-	limited  bool // types are
+	opens    bool // another may begin by its end, without a limit key
 }
 
 func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	var worker, key, scope, limitKey sql.NullString
 	var started jobsql.Instant
-	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey, &e.limited)
+	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey, &e.opens)
 	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String),
 		limitKey.String, started.Time
 	return e, err
@@ -175,7 +178,8 @@ type aftermath struct {
 	again, againKeys []string
 	limited          marks
 	waiting          []string // jobs that may wait for limit keys again
-	freed            bool     // there may be capacity under a limit now
+	freed            bool     // there may be capacity under a limit now, or
+	opened           bool     // for what waits for no limit key
 }
 
 func (a *aftermath) add(job *endedJob, finished bool) {
@@ -191,7 +195,8 @@ func (a *aftermath) add(job *endedJob, finished bool) {
 	if !finished && job.limitKey != "" {
 		a.waiting = append(a.waiting, job.id)
 	}
-	a.freed = a.freed || job.limited || job.limitKey != ""
+	a.opened = a.opened || job.opens
+	a.freed = a.freed || job.opens || job.limitKey != ""
 }
 
 // write writes all but the marks.

@@ -28,7 +28,7 @@ func (db *engine) FinishAndClaim(
 	}
 	req.Now = dbtime.Truncate(req.Now) // limits reckon in what is stored
 	req.Limit--
-	c := &freedClaim{limitedClaim: limitedClaim{req: req, open: req.Types, typed: db.typed.Load()}}
+	c := &freedClaim{limitedClaim: limitedClaim{db: db, req: req, open: req.Types, typed: db.typed.Load()}}
 	keys, known := limitKeysOf(outcomes)
 	if known {
 		err = c.find(ctx, tx, keys)
@@ -53,7 +53,10 @@ func (db *engine) FinishAndClaim(
 	if err := marked.write(ctx, tx); err != nil {
 		return nil, nil, err
 	}
-	if after.freed && (c.left() || len(marked.keys) > 0 || len(after.limited.keys) == 0) {
+	if after.opened {
+		db.expectTurns(tx)
+	}
+	if after.opened || after.freed && (c.left() || len(marked.keys) > 0 || len(after.limited.keys) == 0) {
 		err = db.Notify(ctx, tx)
 	}
 	return answers, c.answer, err

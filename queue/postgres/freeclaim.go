@@ -10,13 +10,16 @@ import (
 // A freeClaim is a claim without limits: it waits for no other claim, and takes one round trip. Its statement does
 // nothing if it finds chores, such as jobs that have become due.
 type freeClaim struct {
+	db             *engine
 	req            driver.ClaimRequest
 	depth          int
 	readsRemainder bool // at what there is to do after it
 	tidy           bool // what is due and expired is seen to first
+	turns          bool // of sequences are likely to be given, as far as is known before the claim
 	asked          bool // for what looks held
 
-	counts [2][]int // of what has expired, and has become due
+	tasks  bool     // of flows are left
+	counts [3][]int // of what has expired, and has become due, and of the marks of sequences
 	jobs   []driver.Job
 	ahead  []remainder
 }
@@ -34,7 +37,8 @@ const (
 // requested does not need the next due time, and expects that after the last one did.
 func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
-	c := freeClaim{req: req, depth: firstDepth, readsRemainder: !busy}
+	c := freeClaim{db: db, req: req, depth: firstDepth, readsRemainder: !busy, turns: db.turns.Swap(false)}
+	c.tidy = c.turns
 	if db.asksForHeld() {
 		c.asked = true
 		if jobs, err := db.claimHeld(ctx, req); err != nil || len(jobs) > 0 {
@@ -60,8 +64,8 @@ func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (dri
 			c.readsRemainder = true
 		case c.ahead[0].limits || c.ahead[0].marks || c.ahead[0].heads:
 			return db.claimLimited(ctx, req)
-		case !c.tidy && (c.ahead[0].expired || c.ahead[0].due):
-			c.tidy = true
+		case !c.tidy && c.ahead[0].change() || c.turns && c.ahead[0].tasks:
+			c.tidy, c.turns = true, false
 		case !c.asked && c.ahead[0].ready > 0:
 			c.asked = true
 			if jobs, err := db.claimHeld(ctx, req); err != nil || len(jobs) > 0 {
@@ -82,18 +86,33 @@ func (c *freeClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if err := later(ctx, tx, jobsql.EnsureWorker, c.req.WorkerID, c.req.Now); err != nil {
 		return err
 	}
-	if c.tidy {
-		if err := laterInto(ctx, tx, &c.counts[0], scanCount, expireJobs, c.req.Now); err != nil {
-			return err
-		}
-		if err := laterInto(ctx, tx, &c.counts[1], scanCount, promoteJobs, c.req.Now); err != nil {
-			return err
-		}
+	if err := c.tidyUp(ctx, tx); err != nil {
+		return err
 	}
 	if err := c.claim(ctx, tx); err != nil || !c.readsRemainder {
 		return err
 	}
 	return readRemainder(ctx, tx, &c.ahead, c.req, c.req.Types, c.portion()+1)
+}
+
+// tidyUp does what a claim has to see to before it claims, if there is anything.
+func (c *freeClaim) tidyUp(ctx context.Context, tx *driver.WriteTx) (err error) {
+	if !c.tidy {
+		return nil
+	}
+	switch {
+	case c.turns || c.ahead[0].turns && !c.ahead[0].tasks:
+		err = giveTurnsLater(ctx, tx, &c.counts[2])
+	case c.ahead[0].tasks:
+		c.tasks, err = c.db.DoTasks(ctx, tx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := laterInto(ctx, tx, &c.counts[0], scanCount, expireJobs, c.req.Now); err != nil {
+		return err
+	}
+	return laterInto(ctx, tx, &c.counts[1], scanCount, promoteJobs, c.req.Now)
 }
 
 func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
@@ -123,10 +142,8 @@ func (c *freeClaim) heldUp() bool { return len(c.req.Types) > 1 && c.ahead[0].re
 
 func (c *freeClaim) answer() driver.ClaimResult {
 	result := answer(c.req, c.jobs, &c.ahead[0])
-	for _, count := range c.counts {
-		if len(count) > 0 && count[0] == portionOfChores {
-			return driver.ClaimResult{Jobs: result.Jobs, More: true}
-		}
+	if c.tasks || left(c.counts) {
+		return driver.ClaimResult{Jobs: result.Jobs, More: true}
 	}
 	return result
 }

@@ -4,29 +4,29 @@ import "github.com/postroom-go/postroom/queue/internal/jobsql"
 
 const (
 	insertHeads = `
-INSERT INTO job_heads (limit_key, type, priority, not_before, id, open)
+INSERT INTO /*q.*/job_heads (limit_key, type, priority, not_before, id, open)
 SELECT limit_key, type, priority, not_before, id, open
 FROM unnest($1::text[], $2::text[], $3::int[], $4::timestamptz[], $5::text[], $6::boolean[])
   AS f (limit_key, type, priority, not_before, id, open)`
 
 	// Of the jobs among these that have come to wait for their keys.
 	insertHeadsOf = `
-INSERT INTO job_heads (limit_key, type, priority, not_before, id, open)
+INSERT INTO /*q.*/job_heads (limit_key, type, priority, not_before, id, open)
 SELECT limit_key, type, priority, not_before, id, TRUE
-FROM jobs
+FROM /*q.*/jobs
 WHERE id = ANY($1)
   AND state IS NOT DISTINCT FROM 'queued'
   AND hold IS NOT DISTINCT FROM ` + jobsql.Limited
 
 	// One for each lane of the keys, at its first job: a step of the index for each type, and not for each job.
 	insertHeadsOfKeys = `
-INSERT INTO job_heads (limit_key, type, priority, not_before, id, open)
+INSERT INTO /*q.*/job_heads (limit_key, type, priority, not_before, id, open)
 WITH RECURSIVE heads AS (
   SELECT k.limit_key, h.type, h.priority, h.not_before, h.id
   FROM unnest($1::text[]) AS k (limit_key)
   CROSS JOIN LATERAL (
     SELECT type, priority, not_before, id
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.Limited + `
       AND limit_key = k.limit_key
@@ -37,7 +37,7 @@ WITH RECURSIVE heads AS (
   FROM heads
   CROSS JOIN LATERAL (
     SELECT type, priority, not_before, id
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.Limited + `
       AND limit_key = heads.limit_key
@@ -57,7 +57,7 @@ FROM heads`
 	lockHeads = `
 WITH marks AS MATERIALIZED (
   SELECT ctid AS place, limit_key, others
-  FROM job_limit_marks
+  FROM /*q.*/job_limit_marks
   WHERE due_at <= $1
   ORDER BY due_at, limit_key
   LIMIT $2
@@ -69,7 +69,7 @@ candidates AS (
     SELECT limit_key, priority, not_before, id, ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth
     FROM (
       SELECT limit_key, priority, not_before, id
-      FROM job_heads
+      FROM /*q.*/job_heads
       WHERE open
         AND type = asked.type
         AND ` + free + `
@@ -114,11 +114,11 @@ WITH wanted AS (
 	lockWanted = `
 visible AS MATERIALIZED (
   SELECT ctid AS place, limit_key, type, priority, not_before, id
-  FROM job_heads
+  FROM /*q.*/job_heads
   WHERE limit_key = ANY(ARRAY(SELECT limit_key FROM wanted))),
 locked AS MATERIALIZED (
   SELECT ctid AS place
-  FROM job_heads
+  FROM /*q.*/job_heads
   WHERE ctid = ANY(ARRAY(SELECT place FROM visible))
   FOR UPDATE SKIP LOCKED),
 found AS MATERIALIZED (
@@ -132,14 +132,14 @@ busy AS MATERIALIZED (
   FROM found
   WHERE NOT mine),
 spare AS (
-  DELETE FROM job_heads
+  DELETE FROM /*q.*/job_heads
   WHERE ctid = ANY(ARRAY(SELECT place FROM found WHERE mine AND nth > 1)))
 `
 	answerWanted = `SELECT '` + foundBusy + `', NULL, limit_key, NULL::int, NULL::timestamptz, NULL
 FROM busy
 UNION ALL
 SELECT '` + foundTypes + `', NULL, NULL, NULL, NULL, NULL
-WHERE EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')
+WHERE EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind = 'type')
 UNION ALL
 SELECT '` + foundLanes + `', NULL, NULL, NULL, NULL, NULL
 WHERE set_config('postroom.heads', ARRAY(SELECT place FROM found WHERE mine AND nth = 1)::text, TRUE) = ''`
@@ -156,7 +156,7 @@ LEFT JOIN LATERAL (
   FROM (` + ofLane + inLane + ` + 1) AS visible) AS seen ON TRUE
 LEFT JOIN LATERAL (
   SELECT ctid AS place
-  FROM jobs
+  FROM /*q.*/jobs
   WHERE ctid = seen.place
     AND seen.nth <= most
     AND state IS NOT DISTINCT FROM 'queued'
@@ -181,7 +181,7 @@ LEFT JOIN LATERAL (
 	lanesOfHeads = `
 WITH head AS MATERIALIZED (
   SELECT ctid AS place, limit_key, type, priority, not_before, id, open
-  FROM job_heads
+  FROM /*q.*/job_heads
   WHERE ctid = ANY(current_setting('postroom.heads', TRUE)::tid[])),
 portion AS MATERIALIZED (
   SELECT LEAST($4::int, GREATEST(10, 4 * $4::int / GREATEST(1, COUNT(*)))) AS size
@@ -199,7 +199,7 @@ SELECT lane.place::text, lane.type, lane.priority, lane.not_before, lane.id, lan
 	// since the last vacuum. ~ is an order that has no end, unlike -.
 	ofLane = `
     SELECT ctid AS place, priority, not_before, id
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE most > 0
       AND state = 'queued'
       AND hold = ` + jobsql.Limited + `
@@ -213,7 +213,7 @@ SELECT lane.place::text, lane.type, lane.priority, lane.not_before, lane.id, lan
 	// The jobs that wait at no head and behind none.
 	selectUnfound = `
 SELECT id
-FROM jobs AS waiting
+FROM /*q.*/jobs AS waiting
 WHERE state = 'queued'
   AND hold = ` + jobsql.Limited + `
   AND ` + jobsql.BehindNoHead
@@ -221,10 +221,10 @@ WHERE state = 'queued'
 	// Those that are spent go, and others take their places.
 	moveHeads = `
 WITH spent AS (
-  DELETE FROM job_heads
+  DELETE FROM /*q.*/job_heads
   WHERE ctid = ANY($7::text[]::tid[]))` + insertHeads
 
 	deleteMarks = `
-DELETE FROM job_limit_marks
+DELETE FROM /*q.*/job_limit_marks
 WHERE ctid = ANY($1::text[]::tid[])`
 )

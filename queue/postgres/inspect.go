@@ -31,7 +31,7 @@ func (db *engine) Stats(ctx context.Context, query driver.StatsQuery) (*driver.S
 	if _, err := tx.ExecContext(ctx, planOurs); err != nil {
 		return nil, err
 	}
-	return jobsql.ReadStats(ctx, tx, driver.Postgres, query, workers)
+	return jobsql.ReadStats(ctx, db.names.Reader(tx), driver.Postgres, query, workers)
 }
 
 // read runs a query outside of transactions.

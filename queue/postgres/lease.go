@@ -22,7 +22,8 @@ func (db *engine) LockLease(ctx context.Context, tx *driver.WriteTx, lease drive
 
 // Cancel implements [driver.Finisher].
 func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
-	canceled, err := db.CancelJobs(ctx, tx, []string{jobID}, []driver.State{driver.StateQueued, driver.StateRunning})
+	canceled, err := db.CancelJobs(ctx, tx, driver.CancelRequest{JobIDs: []string{jobID},
+		States: []driver.State{driver.StateQueued, driver.StateRunning}})
 	if err == nil && len(canceled) == 0 {
 		return jobsql.CancelError(db.LockLease(ctx, tx, driver.Lease{JobID: jobID}))
 	}
@@ -31,13 +32,13 @@ func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) 
 
 // CancelJobs implements [driver.Finisher].
 func (db *engine) CancelJobs(
-	ctx context.Context, tx *driver.WriteTx, jobIDs []string, states []driver.State,
+	ctx context.Context, tx *driver.WriteTx, req driver.CancelRequest,
 ) (canceled []string, err error) {
-	names := make([]string, len(states)) // not every driver takes a slice of states
-	for i, state := range states {
+	names := make([]string, len(req.States)) // not every driver takes a slice of states
+	for i, state := range req.States {
 		names[i] = string(state)
 	}
-	ended, err := query(ctx, tx, scanEnded, cancelJobs, tx.Now(), jobIDs, names)
+	ended, err := query(ctx, tx, scanEnded, cancelJobs, tx.Now(), req.JobIDs, names, req.Reasons())
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +60,10 @@ type retriedJob struct {
 }
 
 func scanRetried(row jobsql.Scanner) (r retriedJob, err error) {
-	var key, scope, limitKey sql.NullString
+	var key, scope, limitKey, node sql.NullString
 	var payload []byte
-	err = row.Scan(&r.ID, &r.state, &r.Type, &payload, &key, &scope, &limitKey)
+	err = row.Scan(&r.ID, &r.state, &r.Type, &payload, &key, &scope, &limitKey, &node)
+	r.Node = node.String
 	r.Key = driver.Key{Name: key.String, Scope: driver.KeyScope(scope.String)}
 	r.Payload, r.LimitKey = payload, limitKey.String
 	return r, err
@@ -84,6 +86,11 @@ func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) e
 		}
 		if taken[0].Duplicate {
 			return driver.ErrKeyConflict
+		}
+	}
+	if job.Node != "" { // or the node could open meanwhile, and the job wait for it
+		if err := later(ctx, tx, lockFlowOf, job.Node); err != nil {
+			return err
 		}
 	}
 	if err := later(ctx, tx, retryJob, tx.Now(), jobID); err != nil || job.LimitKey == "" {
@@ -114,7 +121,7 @@ func (db *engine) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (a
 			}
 		}
 		return laterInto(ctx, tx, &beaten, jobsql.ScanText, beatWorker, req.Now, jobsql.NullTags(req.Types),
-			req.WorkerID)
+			req.WorkerID, jobsql.NullText(req.Version))
 	})
 	return len(beaten) == 1, err
 }

@@ -6,7 +6,7 @@ const (
 	// Nothing is lost when a key is marked for nothing. A claim takes a mark with all its keys, which are so many that
 	// a mark costs little, and no more.
 	markKeys = `
-INSERT INTO job_limit_marks (due_at, limit_key, others)
+INSERT INTO /*q.*/job_limit_marks (due_at, limit_key, others)
 SELECT $1, keys[1], keys[2:]
 FROM (
   SELECT array_agg(limit_key) AS keys
@@ -15,22 +15,22 @@ FROM (
 
 	// A claim that examines a key in vain writes the same again.
 	markKeysOnce = `
-INSERT INTO job_limit_marks (due_at, limit_key)
+INSERT INTO /*q.*/job_limit_marks (due_at, limit_key)
 SELECT due_at, limit_key
 FROM unnest($1::timestamptz[], $2::text[]) AS m (due_at, limit_key)
 WHERE NOT EXISTS (
   SELECT 1
-  FROM job_limit_marks AS a
+  FROM /*q.*/job_limit_marks AS a
   WHERE a.due_at = m.due_at
     AND a.limit_key = m.limit_key)`
 
 	// When they fall due was told by a clock that has been put back since.
 	hastenMarks = `
-UPDATE job_limit_marks
+UPDATE /*q.*/job_limit_marks
 SET due_at = $1
 WHERE ctid = ANY(ARRAY(
   SELECT ctid
-  FROM job_limit_marks
+  FROM /*q.*/job_limit_marks
   WHERE due_at > $2
   FOR UPDATE SKIP LOCKED))`
 
@@ -41,7 +41,7 @@ WHERE ctid = ANY(ARRAY(
 	usageOfHeads = `
 prefixes AS MATERIALIZED (
   SELECT name, paused, max_running, rate, period_us, burst
-  FROM job_limits
+  FROM /*q.*/job_limits
   WHERE kind = 'prefix'
   ORDER BY LENGTH(name) DESC),
 limits AS (
@@ -55,10 +55,10 @@ limits AS (
   FROM head
   LEFT JOIN LATERAL (
     SELECT name, paused, max_running, rate, period_us, burst
-    FROM job_limits
+    FROM /*q.*/job_limits
     WHERE kind = 'key'
       AND name = head.limit_key COLLATE "default"
-      AND (SELECT EXISTS (SELECT 1 FROM job_limits WHERE kind = 'key'))) AS own ON TRUE
+      AND (SELECT EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind = 'key'))) AS own ON TRUE
   LEFT JOIN LATERAL (
     SELECT paused, max_running, rate, period_us, burst
     FROM prefixes
@@ -66,15 +66,15 @@ limits AS (
     LIMIT 1) AS prefix ON own.name IS NULL),
 usage AS MATERIALIZED (
   SELECT limits.*,
-    CASE WHEN rate IS NOT NULL THEN (SELECT arrival FROM job_rates WHERE kind = 'key' AND name = limit_key COLLATE "default") END AS arrival,
+    CASE WHEN rate IS NOT NULL THEN (SELECT arrival FROM /*q.*/job_rates WHERE kind = 'key' AND name = limit_key COLLATE "default") END AS arrival,
     CASE WHEN max_running IS NULL THEN 0
-    ELSE (SELECT COUNT(*) FROM jobs WHERE state IS NOT DISTINCT FROM 'running' AND jobs.limit_key = limits.limit_key) END AS running
+    ELSE (SELECT COUNT(*) FROM /*q.*/jobs WHERE state IS NOT DISTINCT FROM 'running' AND jobs.limit_key = limits.limit_key) END AS running
   FROM limits)`
 
 	// Claims of a type that has a limit come one after the other, so that no two count the same capacity.
 	lockTypeLimits = `
 SELECT name
-FROM job_limits
+FROM /*q.*/job_limits
 WHERE kind = 'type'
   AND name = ANY($1)
   AND (max_running IS NOT NULL OR rate IS NOT NULL)
@@ -84,21 +84,21 @@ FOR NO KEY UPDATE`
 	// The columns are those of usageOfHeads; what runs is counted once for all types.
 	selectTypeLimits = `
 SELECT l.name, l.paused, l.max_running, l.rate, l.period_us, l.burst,
-  CASE WHEN l.rate IS NOT NULL THEN (SELECT arrival FROM job_rates WHERE kind = 'type' AND name = l.name) END,
+  CASE WHEN l.rate IS NOT NULL THEN (SELECT arrival FROM /*q.*/job_rates WHERE kind = 'type' AND name = l.name) END,
   0
-FROM job_limits AS l
+FROM /*q.*/job_limits AS l
 WHERE l.kind = 'type'
   AND (l.name = '` + driver.AllTypes + `' OR l.name = ANY($1))`
 
 	countRunning = `
 SELECT type, COUNT(*)
-FROM jobs
+FROM /*q.*/jobs
 WHERE state = 'running'
-  AND EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type' AND max_running IS NOT NULL)
+  AND EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind = 'type' AND max_running IS NOT NULL)
 GROUP BY type`
 
 	setArrivals = `
-INSERT INTO job_rates (kind, name, arrival)
+INSERT INTO /*q.*/job_rates (kind, name, arrival)
 SELECT $1, name, arrival
 FROM unnest($2::text[], $3::timestamptz[]) AS r (name, arrival)
 ON CONFLICT (kind, name) DO UPDATE
@@ -107,7 +107,7 @@ SET arrival = excluded.arrival`
 	// Of a key, or of all keys that begin so ($1): whoever changes a limit makes the next claim examine them. No claim
 	// has locked any meanwhile.
 	openHeads = `
-UPDATE job_heads
+UPDATE /*q.*/job_heads
 SET open = TRUE
 WHERE NOT open
   AND ` + keyIn

@@ -12,6 +12,7 @@ import (
 // A limitedClaim is a claim with chores or limits. It takes two round trips: one reads the candidates and the state of
 // the limits, the other claims. Limits of types, and chores, take more.
 type limitedClaim struct {
+	db       *engine
 	req      driver.ClaimRequest
 	putBack  bool // the clock may have been
 	typed    bool // types are limited, as far as is known
@@ -50,6 +51,12 @@ func (c *limitedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 		c.ahead = []remainder{{chores: c.todo}}
 		return nil
 	}
+	if c.todo.change() {
+		// Another claim may have seen to what this one has found under way. It wakes nobody.
+		if err := later(ctx, tx, countReady); err != nil {
+			return err
+		}
+	}
 	return readRemainder(ctx, tx, &c.ahead, c.req, c.open, 1)
 }
 
@@ -77,7 +84,7 @@ func (c *limitedClaim) choose(ctx context.Context, tx *driver.WriteTx) (places [
 		return nil, err
 	}
 	c.todo = todo[0]
-	if !c.typed && !c.todo.types && !c.todo.expired && !c.todo.due {
+	if !c.typed && !c.todo.types && !c.todo.change() {
 		return places, nil
 	}
 	if err := c.seeTo(ctx, tx); err != nil {
@@ -89,8 +96,8 @@ func (c *limitedClaim) choose(ctx context.Context, tx *driver.WriteTx) (places [
 
 // seeTo does the chores and reads the limits of types.
 func (c *limitedClaim) seeTo(ctx context.Context, tx *driver.WriteTx) (err error) {
-	if c.todo.expired || c.todo.due {
-		if c.more, err = c.todo.do(ctx, tx, c.req.Now); err != nil {
+	if c.todo.change() {
+		if c.more, err = c.todo.do(ctx, c.db, tx, c.req.Now); err != nil {
 			return err
 		}
 	}

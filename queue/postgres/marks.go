@@ -49,8 +49,8 @@ func (m *marks) writeOnce(ctx context.Context, tx *driver.WriteTx) error {
 
 // keyIsOpen is jobsql.Store.KeyIsOpen.
 const keyIsOpen = `(
-  EXISTS (SELECT 1 FROM job_heads WHERE job_heads.limit_key = waiting.limit_key AND open)
-  OR EXISTS (SELECT 1 FROM job_limit_marks WHERE waiting.limit_key = ANY(job_limit_marks.others)))`
+  EXISTS (SELECT 1 FROM /*q.*/job_heads WHERE job_heads.limit_key = waiting.limit_key AND open)
+  OR EXISTS (SELECT 1 FROM /*q.*/job_limit_marks WHERE waiting.limit_key = ANY(job_limit_marks.others)))`
 
 // markWaitingKeys is jobsql.Store.MarkKeys.
 func markWaitingKeys(ctx context.Context, tx *driver.WriteTx, keys []string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/naming"
 )
 
 // Config configures a database. The zero Config uses the defaults.
@@ -20,6 +21,13 @@ type Config struct {
 	// of other processes are found at the next poll. Parameters of the DSN that set session state (search_path, …) do
 	// not work there: set them for the role or the database.
 	Pooled bool
+	// Schema is the schema of the queue's tables, which must exist before [queue.Migrate]; see CREATE SCHEMA. Statements
+	// name it, so that neither the connections nor the program's own transactions need it in their search_path, two
+	// queues may share a database, and a table jobs of the program's own is no obstacle. It is of lower-case letters,
+	// digits and underscores, at most 48. Default: the tables are found by the search_path of each connection.
+	//
+	// [queue.Migrate]: https://pkg.go.dev/github.com/postroom-go/postroom/queue#Migrate
+	Schema string
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -61,6 +69,9 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if cfg == nil {
 		cfg = &Config{}
 	}
+	if err := naming.CheckSchema("postgres: Config.Schema", cfg.Schema); err != nil {
+		return nil, err
+	}
 	options, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w: give a URL, such as postgres://user@host/database, "+
@@ -87,13 +98,16 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 // one of its connections, which the pool replaces. cfg may be nil. With [Config].Pooled the pool must not use prepared
 // statements. The settings of its sessions stay the program's, but for the isolation of the queue's transactions, READ
 // COMMITTED: give it no short statement_timeout. The pool's server must accept writes, and its connections must
-// find the queue's tables by their search_path.
+// find the queue's tables by their search_path, or [Config].Schema be set.
 func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error) {
 	if pool == nil {
 		return nil, errors.New("postgres: the pool is nil: give one of pgxpool.New, or use postgres.Open")
 	}
 	if cfg == nil {
 		cfg = &Config{}
+	}
+	if err := naming.CheckSchema("postgres: Config.Schema", cfg.Schema); err != nil {
+		return nil, err
 	}
 	if mode := pool.Config().ConnConfig.DefaultQueryExecMode; cfg.Pooled && mode == pgx.QueryExecModeCacheStatement {
 		return nil, errors.New("postgres: Config.Pooled is set, but the pool prepares statements, which a pooler loses: " +
@@ -107,8 +121,10 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 		pool: pool, pooled: cfg.Pooled, release: func() {},
 		server: serverClock{machine: time.Now}, theirs: theirs, writes: writes{patience: patience},
 		patience: answerTimeout,
+		names:    naming.New(driver.Names{Schema: cfg.Schema}),
 		probe:    listenProbe,
 	}
+	db.locates = db.names.Whole(selectLocation)
 	db.db = db.open()
 	if err := db.startClock(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
@@ -116,7 +132,8 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 	db.news = startNews(db.notify)
 	db.shared = shared{
 		Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, HoldClaims: holdClaims, OpenKeys: openKeys,
-		KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound,
+		CancelJobs: db.CancelJobs, RetryJob: db.Retry, GiveTurns: giveTurnsNow, KeyIsOpen: keyIsOpen,
+		SelectUnfound: selectUnfound,
 	}
 	return &DB{engine: db}, nil
 }

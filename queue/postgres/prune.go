@@ -12,13 +12,15 @@ const (
 	// Steps, attempts and logs go with their job. What others hold, such as another pruner, is left to them.
 	pruneJobs = `
 WITH pruned AS (
-  DELETE FROM jobs
+  DELETE FROM /*q.*/jobs
   WHERE id = ANY(ARRAY(
     SELECT id
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = $1
       AND type = $2
       AND finished_at < $3
+      AND ` + jobsql.NodeHasEnded + `
+      AND ` + jobsql.StopsNothing + `
     ORDER BY finished_at
     LIMIT $4
     FOR UPDATE SKIP LOCKED))
@@ -28,10 +30,10 @@ FROM pruned`
 
 	pruneKeys = `
 WITH pruned AS (
-  DELETE FROM job_keys
+  DELETE FROM /*q.*/job_keys
   WHERE key = ANY(ARRAY(
     SELECT key
-    FROM job_keys
+    FROM /*q.*/job_keys
     WHERE expires_at <= $1
     ORDER BY expires_at
     LIMIT $2
@@ -43,10 +45,10 @@ FROM pruned`
 	// A claim that moves a rate on meanwhile keeps it.
 	pruneRates = `
 WITH pruned AS (
-  DELETE FROM job_rates
+  DELETE FROM /*q.*/job_rates
   WHERE ctid = ANY(ARRAY(
     SELECT ctid
-    FROM job_rates
+    FROM /*q.*/job_rates
     WHERE arrival < $1
     LIMIT $2
     FOR UPDATE SKIP LOCKED))

@@ -83,7 +83,7 @@ func (db *engine) exec(ctx context.Context, text string, args ...any) error {
 		return err
 	}
 	defer conn.Release()
-	_, err = conn.Exec(ctx, text, args...)
+	_, err = conn.Exec(ctx, db.names.Fill(text), args...)
 	if readsOnly(err) {
 		_ = conn.Conn().Close(ctx) // the pool replaces it
 	}

@@ -136,7 +136,7 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 	}
 	var batch pgx.Batch
 	for i := range steps {
-		batch.Queue(steps[i].sql, steps[i].args...)
+		batch.Queue(t.of.names.Fill(steps[i].sql), steps[i].args...)
 	}
 	var at *step
 	sent := time.Now()
@@ -187,7 +187,7 @@ func (t *transaction) unheld(ctx context.Context, lease driver.Lease, err error)
 		if _, err := conn.Exec(ctx, "ROLLBACK"); err != nil {
 			return err
 		}
-		found, err := conn.Query(ctx, selectLeases, []string{lease.JobID})
+		found, err := conn.Query(ctx, t.of.names.Fill(selectLeases), []string{lease.JobID})
 		if err == nil {
 			held, err = jobsql.Collect(rows{found}, nil, jobsql.ScanHeldJob)
 		}
@@ -327,7 +327,7 @@ func (t *transaction) ExecContext(ctx context.Context, query string, args ...any
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
-	return t.conn.ExecContext(ctx, query, args...)
+	return t.conn.ExecContext(ctx, t.of.names.Fill(query), args...)
 }
 
 func (t *transaction) execWith(ctx context.Context, query string, args []any) (result sql.Result, err error) {
@@ -363,7 +363,7 @@ func (t *transaction) QueryContext(ctx context.Context, query string, args ...an
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
-	found, err := t.conn.QueryContext(ctx, query, args...)
+	found, err := t.conn.QueryContext(ctx, t.of.names.Fill(query), args...)
 	if err == nil {
 		t.rows = found
 	}
@@ -384,7 +384,7 @@ func (t *transaction) QueryRowContext(ctx context.Context, query string, args ..
 		t.endRow()
 	}
 	ctx, t.endRow = context.WithCancel(ctx)
-	return t.conn.QueryRowContext(ctx, query, args...)
+	return t.conn.QueryRowContext(ctx, t.of.names.Fill(query), args...)
 }
 
 // closeOpen closes the rows that fn has left open, as the end of a *sql.Tx does: the connection is not given back

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/naming"
 )
 
 // Notifications about possible jobs go directly to the listeners of the same process, and to those of others by NOTIFY,
@@ -175,7 +176,7 @@ func (db *engine) waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgc
 func (db *engine) subscribe(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, min(db.probe, notifyTimeout))
 	defer cancel()
-	_, err := conn.Exec(ctx, listen)
+	_, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{naming.Literal(db.Names(), channel)}.Sanitize())
 	return err
 }
 

@@ -102,7 +102,7 @@ func (c *checker) job(ctx context.Context, h queue.HandlerInfo, id string) error
 	if err != nil {
 		return err
 	}
-	if err := h.Accepts(job.Payload); err != nil {
+	if err := h.Accepts(job.Payload, job.PayloadVersion); err != nil {
 		c.add(Incompatibility{Type: job.Type, JobID: id, Jobs: 1, Text: job.Type + ": " + err.Error()})
 	}
 	if h.Steps == nil || job.Attempt == 0 {
@@ -132,7 +132,7 @@ func (c *checker) schedules(ctx context.Context) error {
 		payload, _ := s.Job.Payload.(json.RawMessage)
 		if h, known := c.handlers[s.Job.Type]; !known {
 			m.Text = noHandler + s.Job.Type
-		} else if err := h.Accepts(payload); err != nil {
+		} else if err := h.Accepts(payload, s.Job.PayloadVersion); err != nil {
 			m.Text = s.Job.Type + ": " + err.Error()
 		}
 		if s.Fault != "" {

@@ -133,8 +133,10 @@ func (d *deleter) removeFinished(ctx context.Context) (removed, left int, err er
 			return removed, left, err
 		}
 		began, n := time.Now(), 0
-		err = d.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-			gone, err := d.remover.RemoveFinished(ctx, tx, ids)
+		err = write(ctx, d.d, func(ctx context.Context, tx *driver.WriteTx) error {
+			gone, err := d.remover.RemoveFinished(ctx, tx, driver.RemoveRequest{
+				JobIDs: ids, States: filter.States, Keys: true,
+			})
 			n = len(gone)
 			return err
 		})
@@ -164,7 +166,7 @@ func (d *deleter) removeSchedules(ctx context.Context) error {
 			continue
 		}
 		removed := false
-		err := d.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+		err := write(ctx, d.d, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 			removed, err = d.removeSchedule(ctx, tx, all[i].Name)
 			return err
 		})
@@ -204,14 +206,4 @@ func (d *deleter) removeSchedule(ctx context.Context, tx *driver.WriteTx, name s
 		return false, ErrBeingMoved
 	}
 	return true, d.d.DeleteSchedule(ctx, tx, name)
-}
-
-// write is a transaction that is tried again if PostgreSQL gives it up in favour of another.
-func (d *deleter) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
-	for tries := 1; ; tries++ {
-		err := driver.Write(ctx, d.d, fn)
-		if !errors.Is(err, driver.ErrDeadlock) || tries == maxDeadlocks {
-			return err
-		}
-	}
 }

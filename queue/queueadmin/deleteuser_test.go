@@ -19,7 +19,7 @@ func of(user string) *queue.Options { return &queue.Options{UserID: user} }
 // rowsOf counts the rows of the tables that jobs have.
 func rowsOf(t require.TestingT, q *queue.Queue) map[string]int {
 	counts := map[string]int{}
-	for _, table := range []string{"jobs", "job_steps", "job_attempts", "job_logs", "job_keys"} {
+	for _, table := range []string{"jobs", "job_steps", "job_signals", "job_attempts", "job_logs", "job_keys"} {
 		var n int
 		require.NoError(t, q.DB().Reader().Get(&n, "SELECT COUNT(*) FROM "+table))
 		counts[table] = n

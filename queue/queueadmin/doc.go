@@ -3,11 +3,17 @@
 // compares the stored jobs with the handlers of a new version of a program, [Explain] returns the reasons why a job
 // does not run, [ReadStats] returns statistics of the queue, and [DeleteUser] removes all that it keeps about a user.
 //
-// All functions except Move and DeleteUser only read. They may be called while dispatchers run.
+// [RunNow], [Reschedule], [SetPriority], [Retry], [Cancel] and [Delete] change the jobs that a [Selection] selects: by
+// type, state, key, tag, user, time, and the text or the group of their last error ([ErrorGroups]). They work in
+// transactions of 1,000 jobs (Retry of 100), each of which is done whole or not at all, and report their progress after
+// each. An error comes with the counts of the transactions before it; call again for the rest. [Count] counts a
+// selection. [Import] copies the jobs of a table of another queue.
 //
-// They need optional interfaces of the driver (driver.Auditor, driver.Remover, driver.MoveSource, driver.MoveTarget),
-// which queue/sqlite and queue/postgres implement. A driver that wraps one of those must have an Unwrap method
-// (driver.Unwrapper).
+// All other functions except Move and DeleteUser only read. All may be called while dispatchers run.
+//
+// They need optional interfaces of the driver (driver.Auditor, driver.Remover, driver.Rescheduler, driver.ErrorReader,
+// driver.MoveSource, driver.MoveTarget), which queue/sqlite and queue/postgres implement. A driver that wraps one of
+// those must have an Unwrap method (driver.Unwrapper).
 package queueadmin
 
 import (
@@ -54,4 +60,14 @@ func wrap(op, jobID string, err error) error {
 		return nil
 	}
 	return &queue.Error{Op: op, JobID: jobID, Err: err}
+}
+
+// write is a transaction that is tried again if PostgreSQL gives it up in favour of another.
+func write(ctx context.Context, d driver.Driver, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	for tries := 1; ; tries++ {
+		err := driver.Write(ctx, d, fn)
+		if !errors.Is(err, driver.ErrDeadlock) || tries == maxDeadlocks {
+			return err
+		}
+	}
 }

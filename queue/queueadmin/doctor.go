@@ -16,10 +16,32 @@ type Finding struct {
 	Severity Severity
 	Text     string // what was found
 	Hint     string // what to do; empty if there is nothing to do
+	// Topic is what it is about, in a form for programs, and Subject which one: the name or id of the worker, type, job,
+	// limit, schedule or flow. Both are empty where it is about the database or the queue as a whole.
+	Topic   Topic
+	Subject string
+	Kind    queue.TargetKind // of a limit
 }
 
 // String formats the severity, the text and the hint.
-func (f Finding) String() string { return driver.Finding(f).String() }
+func (f Finding) String() string {
+	return driver.Finding{Severity: f.Severity, Text: f.Text, Hint: f.Hint}.String()
+}
+
+// A Topic is what a [Finding] is about.
+type Topic string
+
+// The topics.
+const (
+	TopicWorker   Topic = "worker"
+	TopicType     Topic = "type"
+	TopicFailing  Topic = "failing" // a type
+	TopicJob      Topic = "job"
+	TopicLimit    Topic = "limit"
+	TopicPaused   Topic = "paused" // a limit
+	TopicSchedule Topic = "schedule"
+	TopicFlow     Topic = "flow"
+)
 
 // A Severity is the severity of a [Finding].
 type Severity = driver.Severity
@@ -32,8 +54,10 @@ const (
 )
 
 // Doctor checks the health of the database and of the queue, for an operator: the state of the database engine,
-// workers, jobs that have waited long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It
-// leaves nothing written. On a large database it takes seconds.
+// the time of a write transaction, workers, jobs that have waited or run for long, types that fail, jobs whose workers
+// die, pauses and limits that hold jobs back, jobs of an interrupted [Move], schedules that do not fire, flows that
+// stand still, sequences that are stopped, and [Verify]. It leaves nothing written. On a large database it takes
+// seconds.
 func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if q == nil {
 		return nil, wrap("doctor", "", errNoQueue)
@@ -41,9 +65,12 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if ctx == nil {
 		return nil, wrap("doctor", "", driver.ErrNilContext)
 	}
+	if _, err := auditorOf(q); err != nil {
+		return nil, wrap("doctor", "", err)
+	}
 	var findings []Finding
-	checks := []func(context.Context, *queue.Queue) ([]Finding, error){checkEngine, checkClock, checkWorkers, checkJobs,
-		checkMove, checkSchedules, checkRules}
+	checks := []func(context.Context, *queue.Queue) ([]Finding, error){checkEngine, checkSpeed, checkClock, checkWorkers,
+		checkTypes, checkRunning, checkCrashes, checkJobs, checkMove, checkSchedules, checkFlows, checkSequences, checkRules}
 	for _, check := range checks {
 		found, err := check(ctx, q)
 		if err != nil {
@@ -62,7 +89,7 @@ func checkEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	found, err := checker.CheckHealth(ctx)
 	findings := make([]Finding, len(found))
 	for i := range found {
-		findings[i] = Finding(found[i])
+		findings[i] = Finding{Severity: found[i].Severity, Text: found[i].Text, Hint: found[i].Hint}
 	}
 	return findings, err
 }
@@ -82,12 +109,14 @@ func checkWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		case isMover(w): // runs no jobs
 		case w.Beat < 0:
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID),
-				Hint: "the next dispatcher that checks gives them back within two leases"})
+				Text:  fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID),
+				Hint:  "the next dispatcher that checks gives them back within two leases",
+				Topic: TopicWorker, Subject: w.ID})
 		case now.Sub(w.BeatAt) > quiet:
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("worker %s gave its last sign of life at %s", w.ID, w.BeatAt.Format(time.RFC3339)),
-				Hint: "it is dead, or its clock is wrong; a running dispatcher takes its jobs over"})
+				Text:  fmt.Sprintf("worker %s gave its last sign of life at %s", w.ID, w.BeatAt.Format(time.RFC3339)),
+				Hint:  "it is dead, or its clock is wrong; a running dispatcher takes its jobs over",
+				Topic: TopicWorker, Subject: w.ID})
 		default:
 			alive++
 		}
@@ -125,13 +154,13 @@ func checkJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 			findings = append(findings, Finding{Severity: SeverityProblem,
 				Text: fmt.Sprintf("type %s: %d jobs are due, and no worker that is alive has a handler for it", t.Type,
 					t.Jobs),
-				Hint: "run a Dispatcher that has one, or cancel the jobs"})
+				Hint: "run a Dispatcher that has one, or cancel the jobs", Topic: TopicType, Subject: t.Type})
 			continue
 		}
 		if waits := driver.Now(q.DB().Driver()).Sub(t.Due); waits > longWait {
 			findings = append(findings, Finding{Severity: SeverityWarning,
 				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", t.Type, t.Jobs,
-					waits.Round(time.Second)), Hint: "see Explain of one of them"})
+					waits.Round(time.Second)), Hint: "see Explain of one of them", Topic: TopicType, Subject: t.Type})
 		}
 	}
 	return findings, err
@@ -219,11 +248,11 @@ func checkSchedules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		case s.Fault != "":
 			findings = append(findings, Finding{Severity: SeverityProblem,
 				Text: fmt.Sprintf("schedule %s cannot fire: %s", s.Name, s.Fault),
-				Hint: "set it anew, or give this machine what it lacks"})
+				Hint: "set it anew, or give this machine what it lacks", Topic: TopicSchedule, Subject: s.Name})
 		case !s.NextAt.IsZero() && late > longWait:
 			findings = append(findings, Finding{Severity: SeverityWarning,
 				Text: fmt.Sprintf("schedule %s has been due for %v", s.Name, late.Round(time.Second)),
-				Hint: "a Dispatcher that runs would have fired it"})
+				Hint: "a Dispatcher that runs would have fired it", Topic: TopicSchedule, Subject: s.Name})
 		}
 	}
 	return findings, nil

@@ -37,6 +37,50 @@ func empty(ctx context.Context) *sqlite.DB {
 	return db
 }
 
+// All jobs of a user that failed because a server was away are run again, with a line after each thousand.
+func ExampleRetry() {
+	ctx := context.Background()
+	db, q, _ := greetings(ctx)
+	defer db.Close()
+	done, err := queueadmin.Retry(ctx, q, queueadmin.Selection{
+		Filter:        queue.Filter{UserID: "ada"},
+		ErrorContains: "connection refused",
+	}, &queueadmin.BulkConfig{
+		Progress: func(done queueadmin.BulkResult) { fmt.Println("so far", done.Changed) },
+	})
+	fmt.Println(done.Changed, "of", done.Selected, err)
+	// Output:
+	// 0 of 0 <nil>
+}
+
+// A table of another program is imported by a mapping of its columns: first as a dry run.
+func ExampleImport() {
+	ctx := context.Background()
+	db := empty(ctx)
+	defer db.Close()
+	q, err := queue.New(db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "CREATE TABLE tasks AS SELECT 'one' AS id, 'greet' AS kind, 'new' AS status")
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	report, err := queueadmin.Import(ctx, q, db.Reader(), queueadmin.ImportConfig{
+		DryRun: true,
+		Mapping: queueadmin.Mapping{
+			Table: "tasks", ID: "id", Type: "kind", State: "status",
+			States: map[string]queue.State{"new": queue.StateQueued, "done": queue.StateCompleted},
+		},
+	})
+	fmt.Println(report.Imported, report.Refused, err)
+	// Output:
+	// map[queued:1] 0 <nil>
+}
+
 func ExampleMove() {
 	ctx := context.Background()
 	from, _, _ := greetings(ctx)

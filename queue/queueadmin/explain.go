@@ -2,6 +2,7 @@ package queueadmin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,10 @@ const (
 	CauseFinished   Cause = "finished"   // it has completed, failed or been canceled
 	CauseRunning    Cause = "running"    // it is not due yet
 	CauseScheduled  Cause = "scheduled"  // its time has not come
+	CauseFlow       Cause = "flow"       // it waits for a node of its flow
+	CauseSequence   Cause = "sequence"   // jobs of its sequence are ahead of it
 	CauseRetry      Cause = "retry"      // it waits for its next attempt
+	CauseSignal     Cause = "signal"     // it waits for a signal, or sleeps
 	CauseExpired    Cause = "expired"    // it is past its ExpiresAt, and will be canceled
 	CausePaused     Cause = "paused"     // its type, all types or its limit key are paused
 	CauseTypeLimit  Cause = "type_limit" // its type has no capacity left on all machines together
@@ -136,10 +140,17 @@ func (e *explainer) time(ctx context.Context) error {
 		e.addf(CauseMoving, time.Time{},
 			"it is being moved to another database by queueadmin.Move; if that has died, call it again")
 	}
+	if at.Hold == driver.HoldWaiting {
+		if err := errors.Join(e.node(ctx), e.turn(ctx)); err != nil {
+			return err
+		}
+	}
 	if !e.job.ExpiresAt.IsZero() && !e.job.ExpiresAt.After(e.now) {
 		e.addf(CauseExpired, time.Time{}, "it expired at %s and will be canceled", e.job.ExpiresAt.Format(time.RFC3339))
 	}
+	waits, err := e.signal(ctx)
 	switch {
+	case err != nil || waits:
 	case !e.job.NotBefore.After(e.now):
 	case e.job.Attempt > 0:
 		e.addf(CauseRetry, e.job.NotBefore, "attempt %d ended with: %s; it waits for the next one", e.job.Attempt,
@@ -147,7 +158,22 @@ func (e *explainer) time(ctx context.Context) error {
 	default:
 		e.addf(CauseScheduled, e.job.NotBefore, "it is scheduled for later")
 	}
-	return nil
+	return err
+}
+
+// signal reports whether the latest attempt has ended to wait for a signal that has not come.
+func (e *explainer) signal(ctx context.Context) (bool, error) {
+	if e.job.Attempt == 0 || !e.job.NotBefore.After(e.now) {
+		return false, nil
+	}
+	signals, err := e.q.Signals(ctx, e.job.ID)
+	for _, s := range signals {
+		if s.AnsweredAt.IsZero() && s.Attempt == e.job.Attempt {
+			e.addf(CauseSignal, s.Until, "it waits for the signal %s, since %s", s.Name, s.AwaitedAt.Format(time.RFC3339))
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 func (e *explainer) limits(ctx context.Context) error {

@@ -34,9 +34,9 @@ type MoveReport struct {
 var ErrStillRunning = errors.New("jobs still run in the old database")
 
 // Move moves a live queue from one database to another, usually from SQLite to PostgreSQL: jobs in all states with
-// their ids, keys, steps, attempts and log lines, schedules and limits. Both databases must have the queue's tables
-// (see [queue.Migrate]), and drivers that implement [driver.MoveSource] and [driver.MoveTarget], such as queue/sqlite
-// and queue/postgres.
+// their ids, keys, steps, attempts and log lines, flows, schedules and limits. Both databases must have the queue's
+// tables (see [queue.Migrate]), and drivers that implement [driver.MoveSource] and [driver.MoveTarget], such as
+// queue/sqlite and queue/postgres.
 //
 // Dispatchers may run on both. Move first holds a job in the old database, then writes it into the new one. The job can
 // be claimed there only after it is deleted in the old one, so that it never runs twice. If the process dies, call Move
@@ -49,6 +49,12 @@ var ErrStillRunning = errors.New("jobs still run in the old database")
 // have is taken for a leftover, and deleted. While another call moves from the same database, a call returns
 // [ErrMoving] after about a second; of two calls that begin at the same instant, both may. After one whose process has
 // died, the next begins 10 s later.
+//
+// The jobs of a flow may run in both databases meanwhile, but none of its nodes opens or ends until the last job has
+// moved. A handler that reads results or counts of the flow is deferred until then.
+//
+// The jobs of a sequence ([queue.Options].Sequence) must not run in the old database meanwhile: while it has some, Move
+// returns [ErrStillRunning] until its dispatchers are stopped. In the new one they begin when the last job has moved.
 //
 // Keys of scope forever and period also stay in the old database, so that their jobs are not enqueued again there. Keys
 // of scope unfinished and coalesce move with their jobs. If a job is enqueued under such a key in the old database
@@ -97,6 +103,7 @@ type mover struct {
 	to     target
 	cfg    MoveConfig
 	report MoveReport
+	copied bool // the flows that an earlier call has frozen
 }
 
 func (m *mover) run(ctx context.Context) error {
@@ -142,6 +149,9 @@ func (m *mover) moveJobs(ctx context.Context) error {
 	}
 	deadline := time.Now().Add(m.cfg.Wait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		if err := errors.Join(m.refuseSequences(ctx), m.copyFlows(ctx)); err != nil {
+			return err
+		}
 		moved, err := m.moveBatch(ctx)
 		if err != nil {
 			return err
@@ -155,7 +165,7 @@ func (m *mover) moveJobs(ctx context.Context) error {
 			return err
 		}
 		if left == 0 {
-			return m.dropCopies(ctx)
+			return errors.Join(m.mergeFlows(ctx), m.dropCopies(ctx), m.thawTurns(ctx))
 		}
 		if !time.Now().Before(deadline) {
 			return fmt.Errorf("%w: %d jobs; call Move again when they have ended", ErrStillRunning, left)
@@ -203,13 +213,16 @@ var errOldCopy = errors.New("the new database has a copy of a job already")
 // insert writes the jobs into the new database, where they are held as well.
 func (m *mover) insert(ctx context.Context, ids []string) error {
 	// A row of the other tables names one of jobs.
-	tables := []driver.Table{driver.TableJobs, driver.TableSteps, driver.TableAttempts, driver.TableLogs,
-		driver.TableKeys}
+	tables := []driver.Table{driver.TableJobs, driver.TableTurns, driver.TableSteps, driver.TableSignals,
+		driver.TableAttempts, driver.TableLogs, driver.TableKeys}
 	rows := make([]driver.Rows, len(tables))
 	for i, t := range tables {
 		var err error
 		if rows[i], err = m.from.JobRows(ctx, t, ids); err != nil {
 			return err
+		}
+		if t == driver.TableTurns {
+			moveTurns(rows[i])
 		}
 	}
 	var keys int

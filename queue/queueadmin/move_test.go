@@ -54,7 +54,12 @@ func TestMoveKeepsJobsAsTheyAre(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, failing, claimed[0].Job.ID)
 		require.NoError(t, finishStep(ctx, claimed[0], "half", 42))
+		require.NoError(t, from.Signal(ctx, failing, "go", 1))
 		require.NoError(t, claimed[0].Fail(ctx, errors.New("not yet")))
+		waiting := enqueue(t, from, &queue.Options{Priority: 99})
+		claimed, err = from.Claim(ctx, "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		require.ErrorIs(t, queue.Sleep(ctx, claimed[0], "go", time.Hour), queue.ErrWaiting)
 		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "weekly", Cron: "0 7 * * MON",
 			Zone: "Europe/Berlin", Job: ping.New(1, &queue.Options{Priority: 2})}))
 		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "paused", Cron: "@daily", Job: ping.New(1, nil)}))
@@ -91,6 +96,9 @@ func TestMoveKeepsJobsAsTheyAre(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, steps, moved)
 		require.Len(t, attempts(t, to, failing), 1)
+		signals, err := to.Signals(ctx, failing)
+		require.NoError(t, err)
+		require.Equal(t, "1", string(signals[0].Payload))
 
 		for _, q := range []*queue.Queue{from, to} {
 			again, err := q.Enqueue(ctx, ping.New(2, &queue.Options{Key: queue.Forever("once")}))
@@ -100,6 +108,10 @@ func TestMoveKeepsJobsAsTheyAre(t *testing.T) {
 		jobs, err := to.Claim(ctx, "w", []string{string(ping)}, 10)
 		require.NoError(t, err)
 		require.Len(t, jobs, 2, "the job with the limit key is among them")
+		require.NoError(t, to.Signal(ctx, waiting, "go", nil))
+		jobs, err = to.Claim(ctx, "w", []string{string(ping)}, 10)
+		require.NoError(t, err)
+		require.Equal(t, waiting, jobs[0].Job.ID, "it waits there as it did here")
 		again, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
 		require.NoError(t, err)
 		require.Zero(t, again.Jobs)

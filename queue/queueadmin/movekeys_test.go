@@ -129,7 +129,8 @@ func TestMoveSaysWhatADatabaseLacks(t *testing.T) {
 		}))
 		_, err = queueadmin.Move(t.Context(), moved, db, nil)
 		require.EqualError(t, err,
-			"queueadmin: move: the new database: the table jobs is not the queue's: give the queue a database, or a schema, of its own")
+			"queueadmin: move: the new database: the table jobs is not the queue's: give the queue a database, or a schema, of "+
+				"its own (postgres.Config.Schema), or its tables a prefix (sqlite.Config.TablePrefix)")
 	})
 }
 

@@ -30,8 +30,12 @@ type Stats struct {
 	Since  time.Time
 	// MaxCount is the MaxCount of the request: a count that is equal to it means that many jobs or more.
 	MaxCount int
-	Types    []TypeStats   // those that have jobs, by name
-	Workers  []WorkerStats // by id
+	// Open are, for each bucket, the stored jobs that were queued or running at its end. Jobs that have been deleted are
+	// missing, and a job that was retried counts as open since it was enqueued. It is nil if there are more than MaxCount
+	// jobs of a type in a state.
+	Open    []int
+	Types   []TypeStats   // those that have jobs, by name
+	Workers []WorkerStats // by id
 }
 
 // TypeStats are the statistics of one type of jobs.
@@ -41,7 +45,10 @@ type TypeStats struct {
 	// that wait for the limit of their key (for capacity, or for their turn).
 	Ready, Scheduled, Limited int
 	// Moving are the queued jobs that an unfinished move to another database holds; see queueadmin.Move.
-	Moving  int
+	Moving int
+	// Waiting are the queued jobs that wait for a node of their flow to open (see package queue/flow), or for their turn
+	// in a sequence.
+	Waiting int
 	Running int
 	// Completed, Failed and Canceled are the stored jobs in these states.
 	Completed, Failed, Canceled int
@@ -71,6 +78,7 @@ type WorkerStats struct {
 	Beat    int64
 	BeatAt  time.Time // by the worker's clock
 	Types   []string  // its registered handlers; nil if unknown
+	Version string    // of its program; empty if unknown
 	Running int
 }
 
@@ -112,16 +120,41 @@ func statsOf(read *driver.Stats) *Stats {
 		}
 		stats.Types = append(stats.Types, TypeStats{
 			Type: t.Type, Ready: t.Ready, Scheduled: t.Scheduled, Limited: t.Limited, Moving: t.Moving,
-			Running:   t.Running,
+			Waiting: t.Waiting, Running: t.Running,
 			Completed: t.Completed, Failed: t.Failed, Canceled: t.Canceled, OldestDue: t.OldestDue, Finished: finished,
 			Wait: Latency(t.Wait), Run: Latency(t.Run),
 		})
 	}
+	stats.Open = openOf(stats, read.Enqueued)
 	for _, w := range read.Workers {
 		stats.Workers = append(stats.Workers, WorkerStats{ID: w.ID, Beat: w.Beat, BeatAt: w.BeatAt, Types: w.Types,
-			Running: w.Running})
+			Version: w.Version, Running: w.Running})
 	}
 	return stats
+}
+
+// openOf counts back from what is open now.
+func openOf(stats *Stats, enqueued []int) []int {
+	now := 0
+	finished := make([]int, len(enqueued))
+	for i := range stats.Types {
+		t := &stats.Types[i]
+		for _, n := range []int{t.Ready, t.Scheduled, t.Limited, t.Moving, t.Waiting} {
+			if now += n; n >= stats.MaxCount {
+				return nil
+			}
+		}
+		now += t.Running
+		for j, f := range t.Finished {
+			finished[j] += f.Completed + f.Failed + f.Canceled
+		}
+	}
+	open := make([]int, len(enqueued))
+	for i := len(open) - 1; i >= 0; i-- {
+		open[i] = max(0, now)
+		now += finished[i] - enqueued[i]
+	}
+	return open
 }
 
 func (r StatsRequest) query(now time.Time) (driver.StatsQuery, error) {

@@ -1,12 +1,15 @@
 package queueadmin_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
@@ -53,7 +56,33 @@ func TestStatsChoosesItsBuckets(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.bucket, stats.Bucket)
 			require.Len(t, stats.Types[0].Finished, c.n)
+			require.Len(t, stats.Open, c.n)
+			require.Equal(t, 1, stats.Open[c.n-1])
 			require.Equal(t, stats.Since.Truncate(c.bucket), stats.Since)
+		}
+	})
+}
+
+// What was open is counted back from what is.
+func TestStatsOfTheBacklog(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := queueOn(t, db)
+		var ids []string
+		for _, ago := range []time.Duration{50 * time.Minute, 40 * time.Minute, 30 * time.Minute} {
+			id := enqueue(t, q, nil)
+			at := time.Now().Add(-ago)
+			ids = append(ids, fmt.Sprintf("%08x-%04x%s", at.UnixMilli()>>16, at.UnixMilli()&0xffff, id[13:]))
+			execute(t, q, fmt.Sprintf("UPDATE jobs SET id = '%s' WHERE id = '%s'", ids[len(ids)-1], id))
+		}
+		execute(t, q, fmt.Sprintf("UPDATE jobs SET state = 'completed', started_at = '%[1]s', finished_at = '%[1]s' WHERE id = '%[2]s'",
+			time.Now().Add(-20*time.Minute).UTC().Format("2006-01-02T15:04:05.000000Z"), ids[0]))
+		stats, err := queueadmin.ReadStats(t.Context(), q, nil)
+		require.NoError(t, err)
+		at := func(ago time.Duration) int {
+			return stats.Open[int(stats.At.Add(-ago).Sub(stats.Since)/stats.Bucket)]
+		}
+		for minutes, want := range map[int]int{55: 0, 45: 1, 35: 2, 25: 3, 15: 2, 0: 2} {
+			require.Equal(t, want, at(time.Duration(minutes)*time.Minute), "%d minutes ago", minutes)
 		}
 	})
 }

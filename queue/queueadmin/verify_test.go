@@ -23,7 +23,10 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 			"only a job with a limit key waits for one"},
 		"counts": {"UPDATE jobs SET failures = 9",
 			"attempts that ended badly are no more than all attempts"},
-		"step": {"UPDATE job_steps SET attempt = 5", "a step is of a job and of an attempt that was made"},
+		"step":   {"UPDATE job_steps SET attempt = 5", "a step is of a job and of an attempt that was made"},
+		"signal": {"UPDATE job_signals SET attempt = 5", "a signal is of a job, and of an attempt that was made"},
+		"signal's number": {"UPDATE job_signals SET number = 2",
+			"the signals of a name are numbered, and answered in their order"},
 		"lost key": {"DELETE FROM job_keys WHERE scope = 'unfinished'",
 			"a key that is kept while its job is unfinished is there as long as the job is"},
 		"lost for ever": {"DELETE FROM job_keys WHERE scope = 'forever'", "a job with a key for ever has taken it"},
@@ -44,6 +47,7 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 				jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 				require.NoError(t, err)
 				require.NoError(t, finishStep(t.Context(), jobs[0], "s", 1))
+				require.NoError(t, q.Signal(t.Context(), jobs[0].Job.ID, "s", 1))
 				require.NoError(t, jobs[0].Fail(t.Context(), queue.RetryAfter(errDatabase, 1)))
 				require.NoError(t, q.SetLimit(t.Context(), queue.ForKey("m"), queue.Limit{MaxRunning: 1}))
 				enqueue(t, q, &queue.Options{LimitKey: "m"})

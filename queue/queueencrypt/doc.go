@@ -1,6 +1,7 @@
-// Package queueencrypt has a [queue.Codec] that encrypts the content of jobs with AES-256-GCM: payloads, results, the
-// results and cursors of steps, log lines of handlers, and their errors and stacks. A person who reads the database, or
-// a copy of it, learns nothing of them, and cannot change them or move them to other jobs unnoticed.
+// Package queueencrypt has a [queue.Codec] that encrypts the content of jobs with AES-256-GCM: payloads, also of
+// signals, results, the results and cursors of steps, log lines of handlers, and their errors and stacks. A person who
+// reads the database, or a copy of it, learns nothing of them, and cannot change them or move them to other jobs
+// unnoticed.
 //
 //	codec, err := queueencrypt.NewCodec(queueencrypt.Key{ID: "2026-11", Secret: secret})
 //	…

@@ -185,3 +185,59 @@ func TestAScenarioIsBegunAnewForEachPoint(t *testing.T) {
 func completing(ctx context.Context, w *queue.Work[int], _ *office) error {
 	return completeAndNotify(ctx, w)
 }
+
+// Wherever the process dies, each answer is taken once, and the handler comes to the same end.
+func TestWaitsSurviveCrashesEverywhere(t *testing.T) {
+	queuetest.CrashEverywhere(t, func(t testing.TB, q *queue.Queue) queuetest.Scenario {
+		o := &office{}
+		first, err := q.Enqueue(t.Context(), order.New(1, nil))
+		require.NoError(t, err)
+		require.NoError(t, q.Signal(t.Context(), first.ID, "stock", 3))
+		return queuetest.Scenario{
+			Register: func(d *queue.Dispatcher) {
+				queue.Handle(d, order, func(ctx context.Context, w *queue.Work[int]) error {
+					_, err := queue.Step(ctx, w, "ask", func(ctx context.Context) (string, error) {
+						return o.sendOnce(ctx, "may I?")
+					})
+					if err != nil {
+						return err
+					}
+					stock, err := queue.Await[int](ctx, w, "stock", 0)
+					if err != nil {
+						return err
+					}
+					if err := queue.Sleep(ctx, w, "nap", time.Hour); err != nil {
+						return err
+					}
+					_, err = queue.StepTx(ctx, w, "delegate", func(ctx context.Context, tx queue.Tx) (int, error) {
+						_, err := w.Queue().EnqueueTx(ctx, tx, notify.New(stock, nil))
+						return stock, err
+					})
+					if err != nil {
+						return err
+					}
+					var got []int
+					for range 2 {
+						answer, err := queue.Await[int](ctx, w, "answer", time.Hour)
+						if err != nil && !errors.Is(err, queue.ErrNoSignal) {
+							return err
+						}
+						got = append(got, answer)
+					}
+					return completeWith(ctx, w.Attempt, got)
+				})
+				queue.Handle(d, notify, func(ctx context.Context, w *queue.Work[int]) error {
+					return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+						return w.Queue().SignalTx(ctx, tx, first.ID, "answer", w.Payload*2)
+					})
+				})
+			},
+			Outside: o.log,
+		}
+	})
+}
+
+func completeWith(ctx context.Context, a *queue.Attempt, result any) error {
+	a.SetResult(result)
+	return a.Complete(ctx, nil)
+}

@@ -12,6 +12,7 @@ import (
 // A call without a process is passed through.
 type database struct {
 	driver.Driver
+	driver.FlowStore // the driver's
 
 	mu sync.Mutex
 	// stray is called for each write without a process while there must be none.
@@ -21,6 +22,7 @@ type database struct {
 var (
 	_ driver.GroupInserter = (*database)(nil)
 	_ driver.Private       = (*database)(nil)
+	_ driver.FlowStore     = (*database)(nil)
 	_ driver.Unwrapper     = (*database)(nil)
 )
 
@@ -35,6 +37,14 @@ type processKey struct{}
 func processOf(ctx context.Context) *process {
 	p, _ := ctx.Value(processKey{}).(*process)
 	return p
+}
+
+// TasksLeft reports none once the attempt is over: the next process does what is left.
+func (d *database) TasksLeft(ctx context.Context) (bool, error) {
+	if p := processOf(ctx); p != nil && p.claimed() != nil {
+		return false, nil
+	}
+	return d.FlowStore.TasksLeft(ctx)
 }
 
 func (d *database) onStray(fn func()) {
@@ -139,16 +149,28 @@ func (d *database) SaveCursor(
 	return d.Driver.SaveCursor(ctx, tx, lease, name, value)
 }
 
+func (d *database) AwaitSignal(
+	ctx context.Context, tx *driver.WriteTx, lease driver.Lease, want driver.Signal,
+) (driver.Signal, error) {
+	processOf(ctx).note(tx, "awaits the signal "+want.Name, true)
+	return d.Driver.AwaitSignal(ctx, tx, lease, want)
+}
+
+func (d *database) AddSignal(ctx context.Context, tx *driver.WriteTx, s driver.Signal) (bool, error) {
+	processOf(ctx).note(tx, "sends the signal "+s.Name, false)
+	return d.Driver.AddSignal(ctx, tx, s)
+}
+
 func (d *database) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	processOf(ctx).note(tx, "cancels a job", false)
 	return d.Driver.Cancel(ctx, tx, jobID)
 }
 
 func (d *database) CancelJobs(
-	ctx context.Context, tx *driver.WriteTx, jobIDs []string, states []driver.State,
+	ctx context.Context, tx *driver.WriteTx, req driver.CancelRequest,
 ) ([]string, error) {
 	processOf(ctx).note(tx, "cancels jobs", false)
-	return d.Driver.CancelJobs(ctx, tx, jobIDs, states)
+	return d.Driver.CancelJobs(ctx, tx, req)
 }
 
 func (d *database) Hasten(ctx context.Context, tx *driver.WriteTx, jobID string) error {

@@ -10,6 +10,8 @@
 //	job := queuetest.WorkOne(t, q, func(d *queue.Dispatcher) { queue.Handle(d, Greet, greeter.Handle) })
 //	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 //
+// [RequireEnqueued] and [RequireNotEnqueued] look for jobs that the code under test should have enqueued, or not.
+//
 // # Moving time
 //
 // The queue takes its time from package time. Inside a testing/synctest bubble, time advances as soon as all goroutines

@@ -87,7 +87,7 @@ func (p *process) claim(ctx context.Context, db driver.Driver, req driver.ClaimR
 	}
 	req.Limit = 1
 	result, err := db.Claim(ctx, req)
-	for err == nil && len(result.Jobs) == 0 && p.ahead && !result.NextDue.IsZero() {
+	for err == nil && len(result.Jobs) == 0 && p.ahead && !result.NextDue.IsZero() && result.NextDue.Before(driver.Never) {
 		req.Now = result.NextDue
 		result, err = db.Claim(ctx, req)
 	}

@@ -19,7 +19,8 @@ func New(t testing.TB) *queue.Queue {
 	db, err := sqlite.OpenMemory(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	q, err := queue.New(queue.NewDB(&database{Driver: db.Driver()}), nil)
+	flows, _ := driver.As[driver.FlowStore](db.Driver())
+	q, err := queue.New(queue.NewDB(&database{Driver: db.Driver(), FlowStore: flows}), nil)
 	require.NoError(t, err)
 	require.NoError(t, queue.Migrate(t.Context(), q.DB()))
 	return q

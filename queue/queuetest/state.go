@@ -22,6 +22,8 @@ const (
 	aboutOutside = "outside"
 	aboutJobs    = "jobs"
 	aboutSteps   = "steps"
+	aboutFlows   = "flows"
+	aboutSignals = "signals"
 	aboutTable   = "table "
 )
 
@@ -51,6 +53,14 @@ func (r *run) state(exact bool) state {
 			add(aboutSteps, fmt.Sprintf("%s of %s %s: %s", step.Name, job.Type, job.Payload,
 				orWord(string(step.Result), "unfinished")))
 		}
+		signals, err := r.q.Signals(r.Context(), job.ID)
+		require.NoError(r, err)
+		for _, s := range signals {
+			add(aboutSignals, fmt.Sprintf("%s %d of %s %s: %s", s.Name, s.Number, job.Type, job.Payload, answerOf(&s)))
+		}
+	}
+	for _, line := range r.flows() {
+		add(aboutFlows, line)
 	}
 	for _, table := range slices.Sorted(maps.Keys(r.tables())) {
 		if !slices.Contains(r.ours, table) && !slices.Contains(r.scenario.Ignore, table) {
@@ -62,12 +72,47 @@ func (r *run) state(exact bool) state {
 	return s
 }
 
+func answerOf(s *queue.SignalRecord) string {
+	if s.AnsweredAt.IsZero() {
+		return "awaited"
+	}
+	return orWord(string(s.Payload), "did not come")
+}
+
 func orWord(s, word string) string {
 	if s == "" {
 		return word
 	}
 	return s
 }
+
+// flows describes the nodes of all flows.
+func (r *run) flows() (lines []string) {
+	store, ok := driver.As[driver.FlowStore](r.q.DB().Driver())
+	if !ok {
+		return nil
+	}
+	for before := ""; ; {
+		flows, err := store.Flows(r.Context(), before, flowsRead)
+		require.NoError(r, err)
+		for i := range flows {
+			f := &flows[i]
+			before = f.ID
+			nodes, err := store.Nodes(r.Context(), f.ID)
+			require.NoError(r, err)
+			for _, n := range nodes {
+				lines = append(lines, fmt.Sprintf("%s %s: %s %s, %d jobs, %d completed, %d failed, %d canceled", f.Name, f.State,
+					n.Name, n.State, n.Total, n.Completed, n.Failed, n.Canceled))
+			}
+		}
+		if len(flows) < flowsRead {
+			return lines
+		}
+	}
+}
+
+// flowsRead is the number of flows that are read at a time.
+const flowsRead = 100
 
 func describe(job *queue.Job) string {
 	line := fmt.Sprintf("%s %s %s", job.Type, job.Payload, job.State)
@@ -76,6 +121,9 @@ func describe(job *queue.Job) string {
 	}
 	if job.Key.Name != "" {
 		line += fmt.Sprintf(" key=%q scope=%s", job.Key.Name, job.Key.Scope)
+	}
+	if job.Node != "" {
+		line += " node=" + job.Node
 	}
 	if job.Result != nil {
 		line += " result=" + string(job.Result)

@@ -6,10 +6,11 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
-	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 func (h *Handler) retry(w http.ResponseWriter, r *http.Request)  { h.act(w, r, "retry", h.q.Retry) }
@@ -20,8 +21,7 @@ func (h *Handler) act(w http.ResponseWriter, r *http.Request, name string, do fu
 	id := r.PathValue("id")
 	err := do(r.Context(), id)
 	if err == nil {
-		h.cfg.Logger.InfoContext(r.Context(), "queueui: done by hand", "action", name, "job_id", id)
-		webui.Redirect(w, "../"+url.PathEscape(id)+"?done="+name)
+		h.done(w, r, "../"+url.PathEscape(id), url.Values{"done": {name}}, "job_id", id)
 		return
 	}
 	if why := refusal(name, err); why != "" {
@@ -33,46 +33,57 @@ func (h *Handler) act(w http.ResponseWriter, r *http.Request, name string, do fu
 
 // retryAll and cancelAll act on the jobs of a list.
 func (h *Handler) retryAll(w http.ResponseWriter, r *http.Request) {
-	h.actAll(w, r, "retry-all", func(ctx context.Context, f queue.Filter) (url.Values, error) {
-		n, err := h.q.Redrive(ctx, f)
-		return url.Values{"n": {strconv.Itoa(n.Queued)}, "taken": {strconv.Itoa(n.KeyTaken)}}, err
+	h.actAll(w, r, "retry-all", func(ctx context.Context, sel queueadmin.Selection) (queueadmin.BulkResult, error) {
+		return queueadmin.Retry(ctx, h.q, sel, nil)
 	})
 }
 
 func (h *Handler) cancelAll(w http.ResponseWriter, r *http.Request) {
-	h.actAll(w, r, "cancel-all", func(ctx context.Context, f queue.Filter) (url.Values, error) {
-		n, err := h.q.CancelAll(ctx, f)
-		return url.Values{"n": {strconv.Itoa(n)}}, err
+	h.actAll(w, r, "cancel-all", func(ctx context.Context, sel queueadmin.Selection) (queueadmin.BulkResult, error) {
+		return queueadmin.Cancel(ctx, h.q, sel, "", nil)
 	})
 }
 
-func (h *Handler) actAll(
-	w http.ResponseWriter, r *http.Request, name string, do func(context.Context, queue.Filter) (url.Values, error),
+func (h *Handler) actAll(w http.ResponseWriter, r *http.Request, name string,
+	do func(context.Context, queueadmin.Selection) (queueadmin.BulkResult, error),
 ) {
 	chosen, err := h.form(w, r)
 	if err != nil {
 		h.failed(w, r, err)
 		return
 	}
-	finished := queue.State(chosen.State).Finished()
-	if chosen.State == "" || chosen.State == string(queue.StateCompleted) || finished != (name == "retry-all") {
-		h.failed(w, r, badRequestError(
-			"Choose a state first: failed or canceled jobs can be retried, queued or running ones canceled."))
+	if !slices.Contains(chosen.bulk(), name) {
+		h.failed(w, r, badRequestError("Choose a state or a group of errors first: failed or canceled jobs can be retried, "+
+			"queued or running ones canceled."))
 		return
 	}
-	filter := chosen.filter()
-	filter.Limit, filter.All = maxAll, true
-	report, err := do(r.Context(), filter)
+	sel := chosen.selection()
+	sel.Limit, sel.All = maxAll, true
+	changed, err := do(r.Context(), sel)
 	if err != nil {
 		h.failed(w, r, err)
 		return
 	}
-	h.cfg.Logger.InfoContext(r.Context(), "queueui: done by hand", "action", name, "filter", chosen.query().Encode(),
-		"jobs", report.Get("n"))
-	report.Set("done", name)
+	report := url.Values{"done": {name}, "n": {strconv.Itoa(changed.Changed)}}
+	if name == "retry-all" {
+		report.Set("taken", strconv.Itoa(changed.KeyTaken))
+	}
 	query := chosen.query()
 	maps.Copy(query, report)
-	webui.Redirect(w, "../jobs?"+query.Encode())
+	h.done(w, r, "../jobs", query, "filter", chosen.query().Encode(), "jobs", changed.Changed)
+}
+
+// bulk returns what can be done with all jobs of the filter.
+func (f jobsFilter) bulk() []string {
+	switch state := queue.State(f.State); {
+	case f.State == "" && f.Group != "":
+		return []string{"retry-all", "cancel-all"}
+	case state == queue.StateFailed || state == queue.StateCanceled:
+		return []string{"retry-all"}
+	case state == queue.StateQueued || state == queue.StateRunning:
+		return []string{"cancel-all"}
+	}
+	return nil
 }
 
 func (h *Handler) form(w http.ResponseWriter, r *http.Request) (jobsFilter, error) {
@@ -114,15 +125,13 @@ func (h *Handler) hold(w http.ResponseWriter, r *http.Request, name string,
 	}
 	switch {
 	case errors.Is(err, queue.ErrScheduleNotFound):
-		h.problem(w, r, http.StatusNotFound, "Schedule not found",
-			"There is no schedule of this name. It may have been removed since.")
+		h.noSchedule(w, r)
 	case errors.Is(err, queue.ErrInvalidLimit):
 		h.failed(w, r, badRequestError("A type, a limit key or a schedule can be paused and resumed, by its name."))
 	case err != nil:
 		h.failed(w, r, err)
 	default:
-		h.cfg.Logger.InfoContext(r.Context(), "queueui: done by hand", "action", name, "kind", kind, "name", what)
-		webui.Redirect(w, "./?done="+name)
+		h.done(w, r, "./", url.Values{"done": {name}}, "kind", kind, "name", what)
 	}
 }
 

@@ -1,9 +1,14 @@
 package queueui_test
 
 import (
+	"context"
+	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -107,4 +112,56 @@ func TestPauseAndResume(t *testing.T) {
 		s.post("pause", "same-origin", url.Values{"kind": {"moon"}, "name": {"x"}}).StatusCode)
 	require.Equal(t, http.StatusNotFound,
 		s.post("pause", "same-origin", url.Values{"kind": {"schedule"}, "name": {"none"}}).StatusCode)
+}
+
+// What a form of a limit or of a schedule says wrongly is said.
+func TestLimitsAndSchedulesAreOperated(t *testing.T) {
+	s := newSite(t, nil)
+	target := queue.ForKey("gmail:ada")
+	form := url.Values{"kind": {"key"}, "name": {"gmail:ada"}, "max": {"2"}, "rate": {"250"}, "per": {"1s"}}
+	require.Contains(t, s.act("limit", form).body, "The limit is set.")
+	limits, err := s.q.Limits(t.Context())
+	require.NoError(t, err)
+	want := queue.Limit{MaxRunning: 2, Rate: 250, Per: time.Second, Burst: 1}
+	require.Equal(t, []queue.LimitStatus{{Target: target, Limit: want}}, limits)
+	for field, bad := range map[string]string{"max": "many", "per": "second", "rate": "-1", "kind": "user"} {
+		wrong := maps.Clone(form)
+		wrong[field] = []string{bad}
+		require.Equal(t, http.StatusBadRequest, s.post("limit", "same-origin", wrong).StatusCode, field)
+	}
+	s.act("limit", url.Values{"kind": {"key"}, "name": {"gmail:ada"}})
+	limits, err = s.q.Limits(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, limits)
+
+	require.Equal(t, http.StatusNotFound, s.post("fire", "same-origin", url.Values{"name": {"none"}}).StatusCode)
+	require.NoError(t, s.q.SetSchedule(t.Context(), queue.Schedule{Name: "digest", Cron: "@daily",
+		Job: send.New(letter{}, &queue.Options{Key: queue.WhileUnfinished("digest")})}))
+	require.Contains(t, s.act("fire", url.Values{"name": {"digest"}}).body, "The schedule has fired: this is its job.")
+	again := s.post("fire", "same-origin", url.Values{"name": {"digest"}})
+	require.Equal(t, http.StatusConflict, again.StatusCode)
+	require.Contains(t, again.body, "an earlier one has not ended")
+	require.Contains(t, s.get("jobs?tag=schedule:digest").body, "mail.send")
+}
+
+// A list by an error counts its jobs, and only they are retried.
+func TestJobsOfAnErrorAreFoundAndRetried(t *testing.T) {
+	s := newSite(t, nil)
+	for range 2 {
+		s.failed()
+	}
+	other := s.enqueue(classify.New(letter{}, nil))
+	s.work(classify, func(context.Context, *queue.Work[letter]) error { return queue.Fatal(errors.New("no such label")) })
+	page := s.get("jobs?error=MAILBOX").body
+	require.Equal(t, 2, strings.Count(page, `<th scope="row" class="mono id">`))
+	require.NotContains(t, page, other)
+	_, rest, found := strings.Cut(s.get("").body, `<a id="g-`)
+	require.True(t, found)
+	group, _, _ := strings.Cut(rest, `"`)
+	page = s.get("jobs?group=" + group).body
+	require.Contains(t, page, "Retry all 2…")
+	require.Contains(t, s.act("jobs/retry", url.Values{"group": {group}}).body, "Due again: 2 jobs.")
+	require.Equal(t, queue.StateFailed, s.state(other))
+	require.Equal(t, http.StatusBadRequest, s.post("jobs/retry", "same-origin", url.Values{"error": {"label"}}).StatusCode)
+	require.Equal(t, http.StatusBadRequest, s.get("jobs?group=none").StatusCode)
 }

@@ -21,7 +21,7 @@ type chart struct {
 	Ticks   []string // the times along its foot, evenly
 }
 
-func charts(stats *queueadmin.Stats, finished []queueadmin.Throughput) []chart {
+func charts(stats *queueadmin.Stats, finished []queueadmin.Throughput, zone *time.Location) []chart {
 	kinds := []struct {
 		name, label string
 		of          func(queueadmin.Throughput) int
@@ -29,7 +29,11 @@ func charts(stats *queueadmin.Stats, finished []queueadmin.Throughput) []chart {
 		{"completed", "Completed", func(t queueadmin.Throughput) int { return t.Completed }},
 		{"failed", "Failed", func(t queueadmin.Throughput) int { return t.Failed }},
 	}
-	out := make([]chart, len(kinds))
+	if zone == nil {
+		zone = time.UTC
+	}
+	hour := func(stats *queueadmin.Stats, at time.Time) string { return hour(stats, at.In(zone)) }
+	out := make([]chart, len(kinds), len(kinds)+1)
 	for i, kind := range kinds {
 		values := make([]int, len(finished))
 		total := 0
@@ -38,26 +42,47 @@ func charts(stats *queueadmin.Stats, finished []queueadmin.Throughput) []chart {
 			total += values[j]
 		}
 		c := chart{Name: kind.name, Label: kind.label, Max: webui.MaxOf(values), Per: per(stats.Bucket),
-			Width: max(1, len(values)) * webui.BarStep, Ticks: ticks(stats)}
+			Width: max(1, len(values)) * webui.BarStep, Ticks: ticks(stats, zone)}
 		c.Bars = webui.Bars(values, c.Max)
 		for j := range c.Bars {
 			from := stats.Since.Add(time.Duration(c.Bars[j].Bucket()) * stats.Bucket)
 			c.Bars[j].Title = fmt.Sprintf("%s to %s: %s %s", hour(stats, from), hour(stats, from.Add(stats.Bucket)),
 				webui.Count(c.Bars[j].N, 0), kind.name)
 		}
-		c.Summary = fmt.Sprintf("%s from %s to %s UTC: %s in all, at most %s in %s",
-			kind.label, hour(stats, stats.Since), hour(stats, stats.At), webui.Count(total, 0), webui.Count(c.Max, 0),
+		c.Summary = fmt.Sprintf("%s from %s to %s %s: %s in all, at most %s in %s",
+			kind.label, hour(stats, stats.Since), hour(stats, stats.At), zone, webui.Count(total, 0), webui.Count(c.Max, 0),
 			per(stats.Bucket))
 		out[i] = c
+	}
+	if stats.Open != nil {
+		out = append(out, backlog(stats, hour))
 	}
 	return out
 }
 
-func ticks(stats *queueadmin.Stats) []string {
+// backlog is the chart of the jobs that were open.
+func backlog(stats *queueadmin.Stats, hour func(*queueadmin.Stats, time.Time) string) chart {
+	c := chart{Name: "open", Label: "Backlog: queued or running", Max: webui.MaxOf(stats.Open), Per: "all",
+		Width: max(1, len(stats.Open)) * webui.BarStep}
+	c.Bars = webui.Bars(stats.Open, c.Max)
+	for j := range c.Bars {
+		at := stats.Since.Add(time.Duration(c.Bars[j].Bucket()+1) * stats.Bucket)
+		c.Bars[j].Title = fmt.Sprintf("%s: %s", hour(stats, at), webui.Count(c.Bars[j].N, 0))
+	}
+	now := 0
+	if len(stats.Open) > 0 {
+		now = stats.Open[len(stats.Open)-1]
+	}
+	c.Summary = fmt.Sprintf("Jobs queued or running from %s to %s: at most %s, now %s", hour(stats, stats.Since),
+		hour(stats, stats.At), webui.Count(c.Max, 0), webui.Count(now, 0))
+	return c
+}
+
+func ticks(stats *queueadmin.Stats, zone *time.Location) []string {
 	const n = 5
 	out := make([]string, n)
 	for i := range out {
-		out[i] = hour(stats, stats.Since.Add(stats.At.Sub(stats.Since)*time.Duration(i)/(n-1)))
+		out[i] = hour(stats, stats.Since.Add(stats.At.Sub(stats.Since)*time.Duration(i)/(n-1)).In(zone))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom/internal/webui"
 )
@@ -72,9 +73,19 @@ func mark(state string) string {
 		return "⇄"
 	case "crashed":
 		return "↯"
+	case "waiting":
+		return "◔"
 	case "interrupted":
 		return "‖"
 	default:
 		return "·"
 	}
+}
+
+// fromNow is [webui.FromNow], also of a job that waits for a signal without a bound.
+func fromNow(now, at time.Time) string {
+	if at.Year() == 9999 {
+		return "when a signal comes"
+	}
+	return webui.FromNow(now, at)
 }

@@ -102,6 +102,7 @@ func (s *site) populate() (rich string) {
 		UserID: "user-17", Tags: []string{"outbound", "reply"}, Key: queue.Forever("outbound.send:17:4711"),
 		Priority: 20,
 	}))
+	require.NoError(s, s.q.Signal(s.Context(), rich, "approval", "by grace"))
 	for range 2 {
 		s.work(send, func(ctx context.Context, w *queue.Work[letter]) error {
 			w.Logger().Info("drafted", "bytes", 4711, "account", "grace@example.org")

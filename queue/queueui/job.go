@@ -29,6 +29,7 @@ type jobPage struct {
 	Attempts  []queue.AttemptRecord // newest first
 	Earlier   int                   // attempts not shown
 	Steps     []step
+	Signals   []signal
 	Logs      []logLine
 	EarlierLn int // log lines not shown
 	Payload   string
@@ -37,6 +38,8 @@ type jobPage struct {
 	Moving    bool // to or from another database
 	CanCancel bool
 	CanRetry  bool
+
+	FlowID, NodeName string // empty for a job of no flow
 }
 
 // A step is a StepRecord in the form of the page.
@@ -44,6 +47,13 @@ type step struct {
 	queue.StepRecord
 	Took           time.Duration
 	Result, Cursor string
+}
+
+// A signal is a SignalRecord in the form of the page.
+type signal struct {
+	queue.SignalRecord
+	Payload string
+	Word    string // what has become of it
 }
 
 // A logLine is a queue.LogLine in the form of the page.
@@ -63,11 +73,12 @@ func (h *Handler) job(ctx context.Context, u *url.URL) (*view, error) {
 		Job: job, Now: time.Now(), Hidden: h.cfg.HidePayloads,
 		CanCancel: !job.State.Finished(), CanRetry: job.State == queue.StateFailed || job.State == queue.StateCanceled,
 	}
-	for _, read := range []func(context.Context, *jobPage) error{h.reasons, h.attempts, h.steps, h.logs} {
+	for _, read := range []func(context.Context, *jobPage) error{h.reasons, h.attempts, h.steps, h.signals, h.logs} {
 		if err := read(ctx, p); err != nil {
 			return nil, err
 		}
 	}
+	p.FlowID, p.NodeName, _ = strings.Cut(job.Node, "/")
 	moving, err := h.moving(ctx)
 	if err != nil {
 		return nil, err
@@ -120,6 +131,23 @@ func (h *Handler) steps(ctx context.Context, p *jobPage) error {
 			s.Took = s.FinishedAt.Sub(s.StartedAt)
 		}
 		p.Steps = append(p.Steps, s)
+	}
+	return err
+}
+
+func (h *Handler) signals(ctx context.Context, p *jobPage) error {
+	signals, err := h.q.Signals(ctx, p.Job.ID)
+	for i := range signals {
+		s := signal{SignalRecord: signals[i], Payload: h.shown(signals[i].Payload), Word: "received"}
+		switch {
+		case s.AnsweredAt.IsZero():
+			s.Word = "awaited"
+		case signals[i].Payload == nil:
+			s.Word = "did not come in time"
+		case s.AwaitedAt.IsZero():
+			s.Word = "kept until it is awaited"
+		}
+		p.Signals = append(p.Signals, s)
 	}
 	return err
 }

@@ -2,9 +2,11 @@ package queueui
 
 import (
 	"context"
+	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -35,19 +37,33 @@ type jobsPage struct {
 	Older   template.URL    // the query of the next page; empty on the last
 	MaxAll  int
 	Caption string
+	Retry   int // how many jobs can be retried at once, and
+	Cancel  int // be canceled
 }
 
 // A jobsFilter is the filter that people choose.
-type jobsFilter struct{ State, Type, User, Tag string }
+type jobsFilter struct {
+	State, Type, User, Tag string
+	LimitKey               string
+	Error                  string // a part of the last error
+	Group                  string // the id of a group of errors
+}
 
 func filterFrom(form url.Values) (jobsFilter, error) {
 	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	f := jobsFilter{State: text("state"), Type: text("type"), User: text("user"), Tag: text("tag")}
+	f := jobsFilter{State: text("state"), Type: text("type"), User: text("user"), Tag: text("tag"),
+		LimitKey: text("limit"), Error: text("error"), Group: text("group")}
 	if f.State != "" && !slices.Contains(states(), f.State) {
 		return f, badRequestError("The state is queued, running, completed, failed, canceled or moving.")
 	}
+	if f.Group != "" && !groupIDs.MatchString(f.Group) {
+		return f, badRequestError("A group of errors is named by 12 hexadecimal digits.")
+	}
 	return f, nil
 }
+
+// groupIDs matches the ids of groups of errors.
+var groupIDs = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
 // states are the states to choose from.
 func states() []string {
@@ -62,7 +78,7 @@ func states() []string {
 func (f jobsFilter) Narrow() bool { return f != (jobsFilter{}) }
 
 func (f jobsFilter) filter() queue.Filter {
-	filter := queue.Filter{UserID: f.User}
+	filter := queue.Filter{UserID: f.User, LimitKey: f.LimitKey}
 	if f.State != "" {
 		filter.States = []queue.State{queue.State(f.State)}
 	}
@@ -75,9 +91,22 @@ func (f jobsFilter) filter() queue.Filter {
 	return filter
 }
 
+func (f jobsFilter) selection() queueadmin.Selection {
+	return queueadmin.Selection{Filter: f.filter(), ErrorContains: f.Error, ErrorGroup: f.Group}
+}
+
+// fields are the names and values of the filter in a URL.
+func (f jobsFilter) fields() map[string]string {
+	return map[string]string{"state": f.State, "type": f.Type, "user": f.User, "tag": f.Tag, "limit": f.LimitKey,
+		"error": f.Error, "group": f.Group}
+}
+
+// Fields is fields for the templates.
+func (f jobsFilter) Fields() map[string]string { return f.fields() }
+
 func (f jobsFilter) query() url.Values {
 	query := url.Values{}
-	for name, value := range map[string]string{"state": f.State, "type": f.Type, "user": f.User, "tag": f.Tag} {
+	for name, value := range f.fields() {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -99,6 +128,9 @@ func (h *Handler) jobs(ctx context.Context, u *url.URL) (*view, error) {
 	if p.Types, err = h.types(ctx); err != nil {
 		return nil, err
 	}
+	if err := h.count(ctx, p); err != nil {
+		return nil, err
+	}
 	p.page(before, query.Get("trail"))
 	return &view{name: "jobs", title: "Jobs", live: self(u), data: p}, nil
 }
@@ -117,9 +149,36 @@ func (h *Handler) list(ctx context.Context, p *jobsPage, before string) error {
 		p.Jobs, err = h.movingJobs(ctx, moving, p.jobsFilter, before)
 		return err
 	}
-	filter := p.filter()
-	filter.Before, filter.Limit = before, pageSize+1
-	p.Jobs, err = h.q.Jobs(ctx, filter)
+	sel := p.selection()
+	sel.Before, sel.Limit, sel.All = before, pageSize+1, true
+	if p.Error+p.Group == "" {
+		p.Jobs, err = h.q.Jobs(ctx, sel.Filter)
+		return err
+	}
+	for ids, err := range queueadmin.Selected(ctx, h.q, sel, pageSize+1) {
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			job, err := h.q.Job(ctx, id)
+			if err == nil {
+				p.Jobs = append(p.Jobs, *job)
+			} else if !errors.Is(err, queue.ErrJobNotFound) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// count counts the jobs that can be retried or canceled together.
+func (h *Handler) count(ctx context.Context, p *jobsPage) error {
+	if len(p.bulk()) == 0 || h.cfg.ReadOnly {
+		return nil
+	}
+	counts, err := queueadmin.Count(ctx, h.q, p.selection())
+	p.Retry = counts[queue.StateFailed] + counts[queue.StateCanceled]
+	p.Cancel = counts[queue.StateQueued] + counts[queue.StateRunning]
 	return err
 }
 

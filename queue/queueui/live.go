@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/postroom-go/postroom/internal/webui"
@@ -26,8 +27,11 @@ func watchable(page string) (*url.URL, error) {
 	if err != nil || len(page) > 2000 || u.Host != "" {
 		return nil, errors.New("page must be the path of a page, with its query")
 	}
-	id, isJob := strings.CutPrefix(u.Path, "/jobs/")
-	if u.Path != "/" && u.Path != "/jobs" && (!isJob || id == "" || strings.Contains(id, "/")) {
+	id, isOne := strings.CutPrefix(u.Path, "/jobs/")
+	if flow, is := strings.CutPrefix(u.Path, "/flows/"); is {
+		id, isOne = flow, true
+	}
+	if !slices.Contains([]string{"/", "/jobs", "/flows"}, u.Path) && (!isOne || id == "" || strings.Contains(id, "/")) {
 		return nil, fmt.Errorf("the page %s does not change", webui.Printable(u.Path, webui.MaxLine))
 	}
 	return u, nil

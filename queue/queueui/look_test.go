@@ -14,9 +14,13 @@ func TestPagesFitAndFollowTheColourScheme(t *testing.T) {
 	b := browsertest.Browse(t)
 	s := newSite(t, nil)
 	rich := s.populate()
+	flows := newSite(t, nil)
+	report := flows.report()
 	pages := [][2]string{
-		{"overview", ""}, {"jobs", "jobs"}, {"failed", "jobs?state=failed"}, {"job", "jobs/" + rich},
-		{"none", "jobs?state=running"}, {"problem", "jobs/none"},
+		{"overview", s.url}, {"jobs", s.url + "jobs"}, {"failed", s.url + "jobs?state=failed"},
+		{"job", s.url + "jobs/" + rich}, {"flows", flows.url + "flows"},
+		{"flow", flows.url + "flows/" + report + "?node=resize-b"}, {"none", s.url + "jobs?state=running"},
+		{"problem", s.url + "jobs/none"},
 	}
 	for _, page := range pages {
 		name, path := page[0], page[1]
@@ -24,7 +28,7 @@ func TestPagesFitAndFollowTheColourScheme(t *testing.T) {
 			b.Scheme(scheme)
 			for _, width := range []int64{2560, 1280, 390, 320} {
 				b.Size(width, 900)
-				b.Open(s.url + path)
+				b.Open(path)
 				require.Empty(t, browsertest.Eval[[]string](b, browsertest.Crooked), "%s, %s at %d", name, scheme, width)
 				ground := browsertest.Eval[string](b, "getComputedStyle(document.body).backgroundColor")
 				require.Equal(t, map[string]string{"light": "rgb(251, 251, 250)", "dark": "rgb(20, 22, 26)"}[scheme],

@@ -35,16 +35,22 @@ type overviewPage struct {
 	Types   []typeRow
 	Cut     bool // the window begins later than requested
 
-	Paused    bool                // all types
-	Limits    []queue.LimitStatus // of keys and types, without those that only pause a type
+	Paused    bool                    // all types
+	Limits    []queueadmin.LimitUsage // of keys and types, without those that only pause a type
 	Schedules []queue.StoredSchedule
+	Longest   []queueadmin.RunningJob
+	Look      *look // nil while there is none yet
+	LookFails bool
+	Findings  []finding
+	Versions  []string // of the programs of the workers, if known
 }
 
 // totals are sums over all types.
 type totals struct {
-	Ready, Scheduled, Limited, Moving, Running, Failed int
-	OldestDue                                          time.Time
-	Completed, Failures, Canceled                      int // in the window
+	Ready, Scheduled, Limited, Moving, Waiting, Running, Failed int
+	Paused                                                      int // the ready jobs of paused types
+	OldestDue                                                   time.Time
+	Completed, Failures, Canceled                               int // in the window
 }
 
 // A typeRow is the row of a type.
@@ -52,6 +58,7 @@ type typeRow struct {
 	queueadmin.TypeStats
 	Done, Failures int // in the window
 	Paused         bool
+	Held           int // the ready jobs of a paused type
 	Spark          []webui.Bar
 	SparkWidth     int
 	Wait, Run      span
@@ -77,15 +84,36 @@ func (h *Handler) overview(ctx context.Context, u *url.URL) (*view, error) {
 		return nil, err
 	}
 	p.Cut = p.Stats.At.Sub(p.Stats.Since) < p.Window.length-2*p.Window.bucket
-	if p.Limits, err = h.q.Limits(ctx); err != nil {
+	if p.Limits, err = queueadmin.LimitUsages(ctx, h.q, p.Stats); err != nil {
 		return nil, err
 	}
 	if p.Schedules, err = h.q.Schedules(ctx); err != nil {
 		return nil, err
 	}
-	p.sum()
+	if p.Longest, err = queueadmin.LongestRunning(ctx, h.q, longestShown); err != nil {
+		return nil, err
+	}
+	for _, w := range p.Stats.Workers {
+		if w.Version != "" && !slices.Contains(p.Versions, w.Version) {
+			p.Versions = append(p.Versions, w.Version)
+		}
+	}
+	p.sum(zoneOf(u))
+	h.examine(ctx, p, zoneOf(u))
 	p.hold()
 	return &view{name: "overview", title: "Overview", live: self(u), data: p}, nil
+}
+
+// longestShown bounds the longest running jobs that are shown.
+const longestShown = 5
+
+// examine adds what the latest examination has found. The page is shown without it if it fails.
+func (h *Handler) examine(ctx context.Context, p *overviewPage, zone *time.Location) {
+	var err error
+	p.Look, err = h.look.get(ctx)
+	if p.LookFails = err != nil; p.Look != nil {
+		p.Findings = findings(p.Look.Findings, p.Limits, zone)
+	}
 }
 
 // hold marks the paused types. A paused type without jobs also gets a row, so that it can be resumed.
@@ -104,12 +132,19 @@ func (p *overviewPage) hold() {
 			p.Types[i].Paused = true
 		}
 	}
-	p.Limits = slices.DeleteFunc(p.Limits, func(l queue.LimitStatus) bool {
+	p.Limits = slices.DeleteFunc(p.Limits, func(l queueadmin.LimitUsage) bool {
 		return l.Kind == queue.TargetType && l.Limit == (queue.Limit{})
 	})
+	for i := range p.Types {
+		if t := &p.Types[i]; t.Paused || p.Paused {
+			t.Held, t.Ready = t.Ready, 0
+			p.Totals.Paused += t.Held
+			p.Totals.Ready -= t.Held
+		}
+	}
 }
 
-func (p *overviewPage) sum() {
+func (p *overviewPage) sum(zone *time.Location) {
 	var finished []queueadmin.Throughput
 	for i := range p.Stats.Types {
 		t := &p.Stats.Types[i]
@@ -131,7 +166,7 @@ func (p *overviewPage) sum() {
 		p.Types = append(p.Types, row)
 		p.Totals.add(&row)
 	}
-	p.Charts = charts(p.Stats, finished)
+	p.Charts = charts(p.Stats, finished, zone)
 }
 
 func (s *totals) add(t *typeRow) {
@@ -139,6 +174,7 @@ func (s *totals) add(t *typeRow) {
 	s.Scheduled += t.Scheduled
 	s.Limited += t.Limited
 	s.Moving += t.Moving
+	s.Waiting += t.Waiting
 	s.Running += t.Running
 	s.Failed += t.Failed
 	s.Completed += t.Done

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/flow"
 )
 
 //go:embed templates
@@ -27,7 +28,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"clock":    webui.Clock,
 	"count":    webui.Count,
 	"duration": webui.Duration,
-	"fromNow":  webui.FromNow,
+	"fromNow":  fromNow,
 	"instant":  webui.Instant,
 	"iso":      webui.ISO,
 	"mark":     func(s any) string { return mark(fmt.Sprint(s)) },
@@ -53,6 +54,7 @@ type view struct {
 	title string
 	live  string // the page's own address relative to the mount, for watching; empty if it does not change
 	data  any
+	zone  *time.Location // of the reader; nil: UTC
 }
 
 // A frame is the data of a template.
@@ -62,6 +64,7 @@ type frame struct {
 	Title    string
 	Site     string
 	Live     string
+	Zone     string
 	ReadOnly bool
 	Links    []Link
 	Done     string // the action that was just done; empty on most pages
@@ -93,6 +96,16 @@ func said(query url.Values) string {
 		return "Paused. What runs goes on; nothing more is begun."
 	case "resume":
 		return "Resumed."
+	case "fire":
+		return "The schedule has fired: this is its job."
+	case "release":
+		return "Given back: " + jobCount(n) + "."
+	case "limit":
+		return "The limit is set."
+	case "retry-flow":
+		return "What has failed runs again."
+	case "cancel-flow":
+		return "The flow is canceled."
 	}
 	return ""
 }
@@ -105,7 +118,11 @@ func jobCount(n int) string {
 }
 
 func (h *Handler) frame(v *view, root string) *frame {
+	if v.zone == nil {
+		v.zone = time.UTC
+	}
 	return &frame{
+		Zone: v.zone.String(),
 		Root: root, Name: v.name, Title: v.title, Site: h.cfg.Title, Live: v.live, ReadOnly: h.cfg.ReadOnly,
 		Links: h.cfg.Links, Now: time.Now(), Data: v.data,
 	}
@@ -114,7 +131,11 @@ func (h *Handler) frame(v *view, root string) *frame {
 // content renders the part of a page that changes.
 func (h *Handler) content(v *view, root string) ([]byte, error) {
 	var b bytes.Buffer
-	err := templates.ExecuteTemplate(&b, v.name+".html", h.frame(v, root))
+	f := h.frame(v, root)
+	t, err := templatesIn(v.zone)
+	if err == nil {
+		err = t.ExecuteTemplate(&b, v.name+".html", f)
+	}
 	return b.Bytes(), err
 }
 
@@ -132,7 +153,11 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, status int, v *vi
 		f.Links = slices.Concat(f.Links, h.cfg.LinksOf(r))
 	}
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, "layout.html", f); err != nil {
+	t, err := templatesIn(v.zone)
+	if err == nil {
+		err = t.ExecuteTemplate(&b, "layout.html", f)
+	}
+	if err != nil {
 		h.cfg.Logger.ErrorContext(r.Context(), "queueui: page cannot be made", "path", r.URL.Path, "error", err)
 		http.Error(w, "The page cannot be shown.", http.StatusInternalServerError)
 		return
@@ -164,6 +189,9 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, queue.ErrJobNotFound):
 		h.problem(w, r, http.StatusNotFound, "Job not found",
 			"There is no job with this id. It may have been pruned since.")
+	case errors.Is(err, flow.ErrNotFound):
+		h.problem(w, r, http.StatusNotFound, "Flow not found",
+			"There is no flow with this id. It may have been pruned since.")
 	default:
 		h.cfg.Logger.ErrorContext(r.Context(), "queueui: request failed", "path", r.URL.Path, "error", err)
 		h.problem(w, r, http.StatusInternalServerError, "Something went wrong",

@@ -59,6 +59,9 @@ const (
 	ActionRetry  Action = "retry"
 	ActionCancel Action = "cancel"
 	ActionPause  Action = "pause" // or resume: types, limit keys and schedules
+	// ActionOperate is to set limits, fire schedules, and give back the jobs of dead workers.
+	ActionOperate Action = "operate"
+	ActionFlow    Action = "flow" // retry or cancel a flow, which is the id of the path
 )
 
 const minInterval = 100 * time.Millisecond
@@ -94,6 +97,7 @@ type Handler struct {
 	pages *http.ServeMux
 	serve http.Handler
 	hub   *webui.Hub
+	look  *looker
 }
 
 // New makes a dashboard of a queue. cfg may be nil.
@@ -105,7 +109,7 @@ func New(q *queue.Queue, cfg *Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{q: q, cfg: c}
+	h := &Handler{q: q, cfg: c, look: &looker{q: q, log: c.Logger, interval: c.Interval}}
 	h.hub = webui.NewHub(c.Interval, h.fragment)
 	h.route()
 	return h, nil
@@ -116,13 +120,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve.Se
 
 // Close ends the streams of events, and refuses new ones. Pages are still served. It returns once nothing runs in the
 // background any more.
-func (h *Handler) Close() { h.hub.Close() }
+func (h *Handler) Close() {
+	h.look.close()
+	h.hub.Close()
+}
 
 func (h *Handler) route() {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", h.allowed(ActionView, h.view(h.overview)))
 	mux.Handle("GET /jobs", h.allowed(ActionView, h.view(h.jobs)))
 	mux.Handle("GET /jobs/{id}", h.allowed(ActionView, h.view(h.job)))
+	mux.Handle("GET /flows", h.allowed(ActionView, h.view(h.flows)))
+	mux.Handle("GET /flows/{id}", h.allowed(ActionView, h.view(h.flow)))
 	mux.Handle("GET /find", h.allowed(ActionView, http.HandlerFunc(h.find)))
 	mux.Handle("GET /events", h.allowed(ActionView, http.HandlerFunc(h.events)))
 	mux.Handle("POST /jobs/{id}/retry", h.changing(ActionRetry, h.retry))
@@ -131,6 +140,11 @@ func (h *Handler) route() {
 	mux.Handle("POST /jobs/cancel", h.changing(ActionCancel, h.cancelAll))
 	mux.Handle("POST /pause", h.changing(ActionPause, h.pause))
 	mux.Handle("POST /resume", h.changing(ActionPause, h.resume))
+	mux.Handle("POST /flows/{id}/retry", h.changing(ActionFlow, h.retryFlow))
+	mux.Handle("POST /flows/{id}/cancel", h.changing(ActionFlow, h.cancelFlow))
+	mux.Handle("POST /limit", h.changing(ActionOperate, h.limit))
+	mux.Handle("POST /fire", h.changing(ActionOperate, h.fire))
+	mux.Handle("POST /release", h.changing(ActionOperate, h.release))
 	mux.Handle("GET /static/", webui.Static(staticFiles))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { h.unknown(w, r) })
 	h.pages = mux
@@ -196,11 +210,13 @@ type builder func(ctx context.Context, u *url.URL) (*view, error)
 
 func (h *Handler) view(build builder) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v, err := build(r.Context(), r.URL)
+		at := inZone(r)
+		v, err := build(r.Context(), at)
 		if err != nil {
 			h.failed(w, r, err)
 			return
 		}
+		v.zone = zoneOf(at)
 		h.page(w, r, http.StatusOK, v)
 	})
 }
@@ -211,15 +227,20 @@ func (h *Handler) fragment(ctx context.Context, u *url.URL) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.zone = zoneOf(u)
 	return h.content(v, webui.Root(u.Path))
 }
 
 func (h *Handler) builder(u *url.URL) builder {
-	switch u.Path {
-	case "/":
+	switch {
+	case u.Path == "/":
 		return h.overview
-	case "/jobs":
+	case u.Path == "/jobs":
 		return h.jobs
+	case u.Path == "/flows":
+		return h.flows
+	case strings.HasPrefix(u.Path, "/flows/"):
+		return h.flow
 	default:
 		return h.job
 	}

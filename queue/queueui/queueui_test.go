@@ -203,7 +203,7 @@ func TestReadOnlyOffersAndDoesNothing(t *testing.T) {
 		require.NotContains(t, s.get(path).body, `method="post"`)
 	}
 	for _, path := range []string{"jobs/" + id + "/retry", "jobs/" + id + "/cancel", "jobs/retry", "jobs/cancel",
-		"pause", "resume"} {
+		"pause", "resume", "limit", "fire", "release", "flows/x/retry", "flows/x/cancel"} {
 		a := s.post(path, "same-origin", url.Values{"state": {"failed"}})
 		require.Equal(t, http.StatusForbidden, a.StatusCode, path)
 		require.Contains(t, a.body, "does not change them")
@@ -224,7 +224,8 @@ func TestTheHostDecidesWhoMayWhat(t *testing.T) {
 	id := s.failed()
 	for action, path := range map[queueui.Action]string{
 		queueui.ActionRetry: "jobs/" + id + "/retry", queueui.ActionCancel: "jobs/" + id + "/cancel",
-		queueui.ActionPause: "pause",
+		queueui.ActionPause: "pause", queueui.ActionOperate: "limit",
+		queueui.ActionFlow: "flows/x/retry",
 	} {
 		refused = action
 		a := s.post(path, "same-origin", nil)
@@ -233,7 +234,7 @@ func TestTheHostDecidesWhoMayWhat(t *testing.T) {
 		require.True(t, asked[action])
 	}
 	refused = queueui.ActionView
-	for _, path := range []string{"", "jobs", "jobs/" + id, "find", "events?page=/"} {
+	for _, path := range []string{"", "jobs", "jobs/" + id, "find", "events?page=/", "flows", "flows/x"} {
 		require.Equal(t, http.StatusForbidden, s.get(path).StatusCode, path)
 	}
 	require.Equal(t, queue.StateFailed, s.state(id))
@@ -245,7 +246,8 @@ func TestAJobShowsItsHistory(t *testing.T) {
 	for _, part := range []string{
 		"Why it does not run", "no process is registered that runs jobs", "smtp: 451 4.3.0 try again later",
 		"handler panicked: no such template",
-		"<summary>Stack</summary>", `aria-label="attempts: 2 in`, "draft", "r-771", "quota is low", "grace@example.org",
+		"<summary>Stack</summary>", `aria-label="attempts: 2 in`, "draft", "r-771",
+		"kept until it is awaited", "by grace", "quota is low", "grace@example.org",
 		"outbound.send:17:4711", "user-17",
 		"outbound, reply", "2 of 5", "Cancel the job",
 	} {
@@ -377,4 +379,19 @@ func TestTheOverviewCounts(t *testing.T) {
 		require.Contains(t, page.body, "keys that begin with")
 		require.Contains(t, page.body, "‖ paused")
 	}
+}
+
+func TestAJobShowsWhatItWaitsFor(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.enqueue(classify.New(letter{}, nil))
+	claimed, err := s.q.Claim(t.Context(), "w", []string{string(classify)}, 1)
+	require.NoError(t, err)
+	_, err = queue.Await[bool](t.Context(), claimed[0], "approval", 0)
+	require.ErrorIs(t, err, queue.ErrWaiting)
+	page := s.get("jobs/" + id).body
+	for _, part := range []string{"due when a signal comes", "it waits for the signal approval, since ", ">awaited<",
+		"waits for the signal approval</pre>", `class="state s-waiting"`} {
+		require.Contains(t, page, part)
+	}
+	require.Contains(t, s.get("jobs").body, "due when a signal comes")
 }

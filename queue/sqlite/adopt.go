@@ -10,6 +10,8 @@ import (
 
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/adopted"
+	"github.com/postroom-go/postroom/queue/internal/naming"
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 // A library is the SQLite library of a connection, and its configuration.
@@ -38,10 +40,13 @@ func readLibrary(ctx context.Context, on interface {
 // Adopt implements [driver.Transactor]. It queries the connection of each transaction once.
 func (db *engine) Adopt(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
 	if w, ok := tx.(*driver.WriteTx); ok {
-		return w, db.fitsWrite(ctx, w)
+		if err := db.fitsWrite(ctx, w); err != nil {
+			return nil, err
+		}
+		return db.names.Of(w, namesOf(w)), nil
 	}
 	if !adopted.IsOfPool(tx) {
-		return driver.NewAdoptedTx(tx, driver.SQLite, now), db.fits(ctx, tx)
+		return driver.NewAdoptedTx(db.names.Tx(tx), driver.SQLite, now), db.fits(ctx, tx)
 	}
 	if !db.seen.Has(tx) {
 		if err := db.fits(ctx, tx); err != nil {
@@ -49,7 +54,18 @@ func (db *engine) Adopt(ctx context.Context, tx driver.Tx, now time.Time) (*driv
 		}
 		db.seen.Add(tx)
 	}
-	return driver.NewAdoptedTx(tx, driver.SQLite, now), nil
+	return driver.NewAdoptedTx(db.names.Tx(tx), driver.SQLite, now), nil
+}
+
+// namesOf are the names that a transaction fills in.
+func namesOf(w *driver.WriteTx) *naming.Filler {
+	switch own := adopted.Innermost(w).(type) {
+	case *callerTx:
+		return own.statements.names
+	case naming.Named:
+		return own.Filler
+	}
+	return nil
 }
 
 // fitsWrite is fits for a transaction that a driver has begun, or adopted.
@@ -93,7 +109,8 @@ func (db *engine) sameDatabase(ctx context.Context, tx driver.Tx) error {
 			db.own.file)
 	case theirs.source != db.own.source || theirs.options != db.own.options:
 		return errors.New(
-			"the transaction is one of another SQLite library, and two in one process corrupt the file: open it with github.com/mattn/go-sqlite3, as the queue does")
+			"the transaction is one of another SQLite library, and two in one process corrupt the file: open it with " +
+				libsqlite.Path + ", as the queue does")
 	case theirs.reads:
 		return errors.New("the transaction may only read: begin it on a pool of the program's own, or use DB.Write")
 	case !theirs.foreignKeys:

@@ -36,7 +36,7 @@ func TestTransactionsThatDoNotFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q, err := queue.New(c.db, nil)
 			require.NoError(t, err)
-			pool, err := sql.Open("sqlite3", c.pool)
+			pool, err := sql.Open(sqlite.DriverName, c.pool)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, pool.Close()) }()
 			tx, err := pool.BeginTx(t.Context(), nil)

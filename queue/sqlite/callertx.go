@@ -9,10 +9,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/txend"
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 var (
@@ -88,13 +87,11 @@ func (l *callerTx) ExecContext(ctx context.Context, query string, args ...any) (
 // ended reports in the place of err that the statement which returned it has ended the transaction, which its text did
 // not show.
 func (l *callerTx) ended(err error) error {
-	var e sqlite3.Error
+	code, _ := libsqlite.ErrorOf(err)
 	switch {
 	case !l.statements.gone():
 		return err
-	case err == nil:
-		return errEnded
-	case errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintCommitHook:
+	case err == nil, code == libsqlite.CommitHook:
 		return errEnded
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -156,6 +157,9 @@ func TestAnEndThatTheTextDoesNotShow(t *testing.T) {
 		"\ufeffROLLBACK":                                         "the statement has ended the transaction, which is shared",
 		"INSERT OR ROLLBACK INTO notes (n) VALUES (1), (2), (1)": "UNIQUE constraint failed",
 	} {
+		if strings.Contains(text, "$a") && sqlite.DriverName == "sqlite" {
+			continue // modernc.org/sqlite refuses a parameter without a value
+		}
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := openFile(t, &sqlite.Config{SingleProcess: true})

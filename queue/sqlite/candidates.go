@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/naming"
 )
 
 // Only one connection writes, so its time bounds the throughput of claims and completions. If there are many jobs, a
@@ -36,7 +37,8 @@ var errStale = errors.New("sqlite: what was read before the turn has changed")
 
 // A candidateReader reads candidates on a connection of its own.
 type candidateReader struct {
-	conn *connection // nil in memory, where readers and the writer wait for each other
+	conn  *connection // nil in memory, where readers and the writer wait for each other
+	names *naming.Filler
 
 	mu         sync.Mutex
 	statements *statements  // nil until candidates are wanted
@@ -57,7 +59,7 @@ func (r *candidateReader) read(ctx context.Context, req driver.ClaimRequest) *ca
 	}
 	defer r.mu.Unlock()
 	if r.statements == nil {
-		r.statements = newStatements(r.conn.Conn)
+		r.statements = newStatements(r.conn.Conn, r.names)
 	}
 	jobs, numbers, err := selectReady(ctx, r.statements, req)
 	if err != nil || len(jobs) < manyJobs {

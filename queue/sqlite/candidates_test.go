@@ -44,7 +44,7 @@ func TestClaimThatReadsAheadGetsWhatOthersGet(t *testing.T) {
 			var want []driver.Job
 			require.Error(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 				found := txClaim{req: req}
-				require.NoError(t, found.claim(ctx, tx))
+				require.NoError(t, found.claim(ctx, db.engine, tx))
 				want = found.result.Jobs
 				return context.Canceled // undone
 			}))

@@ -55,11 +55,11 @@ func (db *engine) claimIn(ctx context.Context, tx *driver.WriteTx, t *txClaim) e
 		}
 	}
 	tx.OnCommit(func() { db.clock.Passed(now) })
-	return t.claim(ctx, tx)
+	return t.claim(ctx, db, tx)
 }
 
-func (t *txClaim) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
-	if t.todo, err = doChores(ctx, tx, &t.req); err != nil {
+func (t *txClaim) claim(ctx context.Context, db *engine, tx *driver.WriteTx) (err error) {
+	if t.todo, err = db.doChores(ctx, tx, &t.req); err != nil {
 		return err
 	}
 	if t.ahead != nil && t.todo == (chores{}) {
@@ -166,7 +166,8 @@ func (db *engine) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (a
 				return err
 			}
 		}
-		res, err := tx.ExecContext(ctx, beatWorker, dbtime.Of(req.Now), jobsql.NullTags(req.Types), req.WorkerID)
+		res, err := tx.ExecContext(ctx, beatWorker, dbtime.Of(req.Now), jobsql.NullTags(req.Types), req.WorkerID,
+			jobsql.NullText(req.Version))
 		if err != nil {
 			return err
 		}
@@ -241,14 +242,18 @@ type chores struct {
 	expired, due, marks bool
 	typeLimits          bool
 	heads               bool // some limit keys have capacity for jobs that wait
+	tasks               bool // about jobs of flows
 	more                bool // some are left for the next claim
 }
 
-func doChores(ctx context.Context, tx *driver.WriteTx, req *driver.ClaimRequest) (todo chores, err error) {
+func (db *engine) doChores(
+	ctx context.Context, tx *driver.WriteTx, req *driver.ClaimRequest,
+) (todo chores, err error) {
 	at := dbtime.Of(req.Now)
 	var registered bool
 	err = scanRow(ctx, tx, selectChores, []any{at, req.WorkerID},
-		&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.heads, &registered)
+		&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.heads,
+		&todo.tasks, &registered)
 	if err != nil {
 		return todo, err
 	}
@@ -258,9 +263,17 @@ func doChores(ctx context.Context, tx *driver.WriteTx, req *driver.ClaimRequest)
 		}
 	}
 	if todo.expired {
-		if err := todo.expire(ctx, tx, at); err != nil {
+		// Others may run what waited for them.
+		if err := errors.Join(todo.expire(ctx, tx, at), db.Notify(ctx, tx)); err != nil {
 			return todo, err
 		}
+	}
+	if todo.tasks {
+		more, err := db.DoTasks(ctx, tx)
+		if err != nil {
+			return todo, err
+		}
+		todo.due, todo.marks, todo.more = true, true, todo.more || more
 	}
 	if todo.due {
 		return todo, todo.promote(ctx, tx, at)
@@ -284,6 +297,7 @@ func (c *chores) expire(ctx context.Context, tx *driver.WriteTx, at dbtime.Time)
 		return err
 	}
 	c.more = c.more || len(ended) == portionOfChores
+	c.tasks = c.tasks || len(ended) > 0 // nodes may have ended
 	for i := range ended {
 		c.marks = c.marks || ended[i].limitKey != ""
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 // A connection is one that a part of the engine owns.
@@ -41,13 +43,17 @@ type ownConnections struct {
 	uri     string
 	options url.Values
 	cfg     Config
+	// yields: who finds a lock taken lets other goroutines run and tries again, and SQLite does not sleep. In memory,
+	// readers and the writer wait for each other for moments, also in a bubble of testing/synctest.
+	yields bool
 }
 
 func newConnections(uri string, options url.Values, cfg Config) ownConnections {
 	options.Set("_foreign_keys", "1")
 	// database/sql gives a connection to one goroutine at a time.
 	options.Set("_mutex", "no")
-	return ownConnections{uri: uri, options: options, cfg: cfg}
+	return ownConnections{uri: uri, options: options, cfg: cfg,
+		yields: libsqlite.SleepsInGo && options.Get("vfs") == "memdb"}
 }
 
 func (o ownConnections) name() string { return o.uri }
@@ -55,6 +61,9 @@ func (o ownConnections) name() string { return o.uri }
 // with returns the options with a busy timeout, and one more.
 func (o ownConnections) with(busyTimeout int64, name, value string) url.Values {
 	options := maps.Clone(o.options)
+	if o.yields {
+		busyTimeout = 0
+	}
 	options.Set("_busy_timeout", strconv.FormatInt(busyTimeout, 10))
 	if name != "" {
 		options.Set(name, value)
@@ -81,7 +90,7 @@ const keptStatements = 100
 func (o ownConnections) readers() (*sqlx.DB, func() error, error) {
 	options := o.reading()
 	options.Set("_stmt_cache_size", strconv.Itoa(keptStatements))
-	pool := sqlx.NewDb(sql.OpenDB(readerConnector(dsn(o.uri, options))), "sqlite3")
+	pool := sqlx.NewDb(sql.OpenDB(readerConnector{dsn(o.uri, options), o.yields}), "sqlite3")
 	keepOpen(pool, o.cfg.Readers)
 	return pool, pool.Close, nil
 }
@@ -110,7 +119,7 @@ func connect(ctx context.Context, pool *sqlx.DB, patience time.Duration) (*sqlx.
 
 // openPool makes a pool of at most the given number of connections, all of which it keeps. It opens none yet.
 func openPool(uri string, options url.Values, connections int) (*sqlx.DB, error) {
-	pool, err := sqlx.Open("sqlite3", dsn(uri, options))
+	pool, err := sqlx.Open(DriverName, dsn(uri, options))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,17 @@ func asRoot(t *testing.T, name string, args ...string) {
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		t.Skipf("this test is left out: %s %v: %v: %s", name, args, err, out)
 	}
+}
+
+// codes are what the libraries add to an error of SQLite: numbers and names, or the error of the system.
+var codes = regexp.MustCompile(` \(\d+\)(?: \(SQLITE_\w+\))?|: operation not permitted`)
+
+// said returns the text of an error without codes.
+func said(err error) string {
+	if err == nil {
+		return ""
+	}
+	return codes.ReplaceAllString(err.Error(), "")
 }
 
 // fullDisk is a file system of its own, and a file that takes all that is left of it.
@@ -90,7 +102,7 @@ func readOnly(t *testing.T) trouble {
 	t.Cleanup(func() { _ = exec.Command("chattr", "-i", log).Run() })
 	return trouble{
 		folder: folder,
-		says: "disk I/O error: operation not permitted (file:" + filepath.Join(folder, "test.db") +
+		says: "disk I/O error (file:" + filepath.Join(folder, "test.db") +
 			": see what its disk and the system's log say)",
 		begin: func(*sqlite.DB) { require.NoError(t, exec.Command("chattr", "+i", log).Run()) },
 		end:   func(*sqlite.DB) { require.NoError(t, exec.Command("chattr", "-i", log).Run()) },
@@ -156,9 +168,9 @@ func troubled(t *testing.T, trouble trouble) {
 		}
 		trouble.begin(db)
 		for range 4 {
-			require.ErrorContains(t, writeMegabyte(db), trouble.says)
+			require.Contains(t, said(writeMegabyte(db)), trouble.says)
 			if err := plant(); err != nil { // it may still find room in a page
-				require.ErrorContains(t, err, trouble.says)
+				require.Contains(t, said(err), trouble.says)
 			}
 		}
 		trouble.end(db)
@@ -199,7 +211,7 @@ func TestDispatcherThatStartsOnAFullDiskRecovers(t *testing.T) {
 	require.NoError(t, err)
 	trouble.begin(db)
 	_, err = q.Enqueue(t.Context(), greet.New(2, nil))
-	require.ErrorContains(t, err, trouble.says)
+	require.Contains(t, said(err), trouble.says)
 
 	for _, exclusive := range []bool{true, false} {
 		refused, ran := make(chan string, 100), make(chan int, 1)
@@ -259,6 +271,6 @@ func TestOpenOfAReadOnlyFileSaysSo(t *testing.T) {
 		require.NoError(t, os.Chmod(path, 0o400))
 	}
 	_, err = sqlite.Open(t.Context(), path, nil)
-	require.EqualError(t, err, "sqlite: open file:"+path+
-		": attempt to write a readonly database (the queue writes: let this program write the file and its folder)")
+	require.Equal(t, "sqlite: open file:"+path+
+		": attempt to write a readonly database (the queue writes: let this program write the file and its folder)", said(err))
 }

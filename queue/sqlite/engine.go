@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/adopted"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/naming"
 )
 
 // shared has the methods that are the same on every engine.
@@ -34,25 +36,33 @@ type engine struct {
 	watched      bool
 	own          library
 	seen         adopted.Seen
+	counts       atomic.Bool // the triggers that count ends are there
+	names        *naming.Filler
 }
 
-var _ driver.Driver = (*engine)(nil)
+var (
+	_ driver.Driver = (*engine)(nil)
+	_ driver.Namer  = (*engine)(nil)
+)
 
 func open(ctx context.Context, from connections, file *file, cfg Config) (_ *engine, err error) {
-	db := &engine{file: file, watched: file != nil && !cfg.SingleProcess, steady: newSteadyClock(thisMachine())}
+	db := &engine{file: file, watched: file != nil && !cfg.SingleProcess, steady: newSteadyClock(thisMachine()),
+		names: naming.New(driver.Names{Prefix: cfg.TablePrefix})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("sqlite: open %s: %w", from.name(), err), db.close())
 		}
 	}()
-	if db.writer, err = openWriter(ctx, from, file, cfg.BusyTimeout, db.Now, db.wakers.wake); err != nil {
+	if db.writer, err = openWriter(ctx, from, file, cfg.BusyTimeout, db.names, db.Now, db.wakers.wake); err != nil {
 		return nil, err
 	}
+	db.candidates.names = db.names
 	if err := db.openReaders(ctx, from); err != nil {
 		return nil, err
 	}
 	db.shared = shared{Engine: driver.SQLite, Query: db.query, MarkKeys: markKeys, OpenKeys: openKeys,
-		KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound}
+		CancelJobs: db.CancelJobs, RetryJob: db.Retry, CountEnds: db.countEnds, KeyIsOpen: keyIsOpen,
+		SelectUnfound: selectUnfound}
 	return db, db.check(ctx)
 }
 
@@ -124,6 +134,9 @@ func (db *engine) close() error {
 // Dialect implements [driver.DB].
 func (db *engine) Dialect() driver.Dialect { return driver.SQLite }
 
+// Names implements [driver.Namer].
+func (db *engine) Names() driver.Names { return db.names.Names() }
+
 // Reader implements [driver.DB].
 func (db *engine) Reader() *sqlx.DB { return db.reader }
 
@@ -151,5 +164,5 @@ func (db *engine) query(ctx context.Context, query string, args ...any) (jobsql.
 	if db.file == nil && db.InWrite(ctx) {
 		return nil, errReadInside
 	}
-	return db.reader.QueryContext(ctx, query, args...)
+	return db.reader.QueryContext(ctx, db.names.Fill(query), args...)
 }

@@ -52,8 +52,8 @@ func (db *engine) Insert(
 			return nil, err
 		}
 	}
-	if !limited {
-		return results, nil
+	if err := db.addTurns(ctx, tx, fresh); err != nil || !limited {
+		return results, err
 	}
 	for key := range free {
 		delete(keys, key)
@@ -72,9 +72,15 @@ var (
 	insertAny = newInserter(slices.Clone(jobsql.Inserted), func(c jobsql.InsertColumn) jobsql.Fixed { return c.Same })
 	// Most jobs are due and have nothing but a type and a payload; each value less that is bound makes them cheaper.
 	insertPlain = newInserter(
-		slices.DeleteFunc(slices.Clone(jobsql.Inserted), func(c jobsql.InsertColumn) bool { return c.Nullable }),
-		func(c jobsql.InsertColumn) jobsql.Fixed { return cmp.Or(c.Same, c.Plain) })
+		slices.DeleteFunc(slices.Clone(jobsql.Inserted), func(c jobsql.InsertColumn) bool { return c.Nullable }), plainValue)
+	// The same for those of nodes, of which there may be very many at once.
+	insertInNodes = newInserter(
+		slices.DeleteFunc(slices.Clone(jobsql.Inserted), func(c jobsql.InsertColumn) bool {
+			return c.Nullable && c.Name != jobsql.NodeColumn
+		}), plainValue)
 )
+
+func plainValue(c jobsql.InsertColumn) jobsql.Fixed { return cmp.Or(c.Same, c.Plain) }
 
 // newInserter binds the columns of which the jobs have no fixed value in common. Those that have the instant come
 // first: SQLite numbers parameters as they appear.
@@ -88,7 +94,7 @@ func newInserter(columns []jobsql.InsertColumn, fixed func(jobsql.InsertColumn) 
 			in.bound = append(in.bound, c)
 		}
 	}
-	head := "INSERT INTO jobs (" + jobsql.Names(columns) + ")\nVALUES "
+	head := "INSERT INTO /*q.*/jobs (" + jobsql.Names(columns) + ")\nVALUES "
 	in.texts = valueStatements(head, "", 2, func(next int) string {
 		values := make([]string, len(columns))
 		for i, c := range columns {
@@ -109,6 +115,28 @@ func afterNow(value jobsql.Fixed) int {
 		return 0
 	}
 	return 1
+}
+
+// addTurns has the jobs of sequences join the ends of their lines. A trigger would make the insert of any job slower.
+func (db *engine) addTurns(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob) error {
+	var rows jsonRows
+	for _, job := range jobs {
+		if job.Sequence != "" {
+			rows.pair(job.Sequence, job.ID)
+		}
+	}
+	if rows.empty() {
+		return nil
+	}
+	if err := db.countEnds(ctx, tx); err != nil {
+		return err
+	}
+	list := rows.end()
+	if _, err := tx.ExecContext(ctx, insertTurns, list); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, insertTurnMarks, list)
+	return err
 }
 
 func (in *inserter) insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, row *newRow) error {
@@ -161,13 +189,16 @@ func argument(c *jobsql.InsertColumn, j *jobsql.NewJob, now string) any {
 
 // insert makes jobs with a limit key wait if keys are limited.
 func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, limited bool) error {
-	row := &newRow{limited: limited}
+	row, in := &newRow{limited: limited}, &insertPlain
 	for _, job := range jobs {
-		if row.read(job, tx.Now()); !row.Plain() {
+		if row.read(job, tx.Now()); !row.PlainInNode() {
 			return insertAny.insert(ctx, tx, jobs, row)
 		}
+		if job.Node != "" {
+			in = &insertInNodes
+		}
 	}
-	return insertPlain.insert(ctx, tx, jobs, row)
+	return in.insert(ctx, tx, jobs, row)
 }
 
 // null is NULL for the empty string.
@@ -235,10 +266,27 @@ func (w *writer) insert(ctx context.Context, jobs []driver.InsertJob) error {
 		return err
 	}
 	r := &request{arrived: time.Now(), turn: make(chan struct{}), jobs: jobs}
+	if w.insertAtOnce(ctx, r) {
+		return advise(r.err, w.name)
+	}
 	if err := w.await(ctx, r); err != nil {
 		return err
 	}
 	return advise(r.err, w.name)
+}
+
+// insertAtOnce inserts jobs on the caller's goroutine, with those of who comes meanwhile, unless somebody writes or
+// waits, another process does, or the writer is to find out why it cannot. It reports whether it has.
+func (w *writer) insertAtOnce(ctx context.Context, r *request) bool {
+	if ctx.Err() != nil || len(w.requests) > 0 || !w.lock.tryTake() {
+		return false
+	}
+	defer w.lock.release()
+	if w.closing() || w.file.check(w.statements) != nil || w.beginOnce() != nil {
+		return false
+	}
+	w.begun(r)
+	return true
 }
 
 // insertAll inserts the jobs of the requests with one statement if the database accepts them all, otherwise request by

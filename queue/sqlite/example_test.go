@@ -28,7 +28,7 @@ func ExampleOpenDB() {
 	path := filepath.Join(must(os.MkdirTemp("", "shop")), "shop.db")
 	defer os.RemoveAll(filepath.Dir(path))
 
-	pool := must(sql.Open("sqlite3", path+"?_journal_mode=WAL&_txlock=immediate&_busy_timeout=10000&_foreign_keys=1"))
+	pool := must(sql.Open(sqlite.DriverName, path+"?_journal_mode=WAL&_txlock=immediate&_busy_timeout=10000&_foreign_keys=1"))
 	defer pool.Close()
 	db := must(sqlite.OpenDB(ctx, pool, nil))
 	defer db.Close()

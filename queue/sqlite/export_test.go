@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"sync/atomic"
 	"time"
-
-	"github.com/mattn/go-sqlite3"
 )
 
 // ClaimStatements are those that look for jobs to claim.
@@ -38,10 +36,7 @@ func ExecOnWriter(db *DB, statement string) (sql.Result, error) {
 func CountPrepares(db *DB) (asked *atomic.Int64, err error) {
 	asked = new(atomic.Int64)
 	err = db.engine.writer.conn.Raw(func(dc any) error {
-		dc.(*sqlite3.SQLiteConn).RegisterAuthorizer(func(int, string, string, string) int {
-			asked.Add(1)
-			return sqlite3.SQLITE_OK
-		})
+		watchPrepares(dc, func() { asked.Add(1) })
 		return nil
 	})
 	return asked, err

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/mattn/go-sqlite3"
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 // ErrFileReplaced is returned by writes, and by [Open], if the database file or its write-ahead log is no longer the
@@ -128,18 +128,18 @@ func (f *file) limitLog() string {
 
 // advice is an error that a person has to resolve, although the program retries. Nothing of the transaction was
 // written.
-var advice = map[sqlite3.ErrNo]string{
-	sqlite3.ErrFull:     "make room on its disk",
-	sqlite3.ErrReadonly: "let this program write the file and its folder",
-	sqlite3.ErrIoErr:    "see what its disk and the system's log say",
-	sqlite3.ErrCorrupt:  "stop all programs, keep a copy, and restore a backup or use the recover command of SQLite's shell",
+var advice = map[libsqlite.Code]string{
+	libsqlite.Full:     "make room on its disk",
+	libsqlite.ReadOnly: "let this program write the file and its folder",
+	libsqlite.IOError:  "see what its disk and the system's log say",
+	libsqlite.Corrupt:  "stop all programs, keep a copy, and restore a backup or use the recover command of SQLite's shell",
 }
 
 // advise adds a hint to an error that a person has to resolve.
 func advise(err error, what string) error {
-	var e sqlite3.Error
-	if !errors.As(err, &e) || advice[e.Code] == "" {
+	code, _ := libsqlite.ErrorOf(err)
+	if advice[code.Primary()] == "" {
 		return err
 	}
-	return fmt.Errorf("%w (%s: %s)", err, what, advice[e.Code])
+	return fmt.Errorf("%w (%s: %s)", err, what, advice[code.Primary()])
 }

@@ -59,8 +59,10 @@ func (db *engine) FinishAndClaim(
 	if err := db.claimIn(ctx, tx, &t); err != nil {
 		return nil, nil, err
 	}
-	if t.result.More || t.open || t.todo.typeLimits {
+	if t.result.More || t.open || t.todo.tasks { // others may run what tasks have released
 		err = db.Notify(ctx, tx)
+	} else {
+		err = db.wakeLimited(ctx, tx, nil)
 	}
 	return answers, func() driver.ClaimResult { return t.result }, err
 }
@@ -228,15 +230,15 @@ func (e *endedJob) takeKeyAgain(ctx context.Context, tx *driver.WriteTx) error {
 	return err
 }
 
-// wakeLimited wakes dispatchers if the ends of jobs may have made capacity under a limit.
+// wakeLimited wakes dispatchers if the ends of jobs may have made capacity under a limit, or have opened a node.
 func (db *engine) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
 	for i := range ended {
 		if ended[i].limitKey != "" {
 			return db.Notify(ctx, tx)
 		}
 	}
-	var limited bool
-	if err := scanRow(ctx, tx, selectTypesLimited, nil, &limited); err != nil || !limited {
+	var opened bool
+	if err := scanRow(ctx, tx, selectOpened, nil, &opened); err != nil || !opened {
 		return err
 	}
 	return db.Notify(ctx, tx)
@@ -265,6 +267,7 @@ func finishRows(outcomes []*driver.Outcome, now time.Time) string {
 		rows.text(out.Error)
 		rows.time(out.At)
 		rows.time(finished)
+		rows.int(count(out.Kind == driver.KindWaiting))
 	}
 	return rows.end()
 }
@@ -298,7 +301,8 @@ func (db *engine) LockLease(ctx context.Context, tx *driver.WriteTx, lease drive
 
 // Cancel implements [driver.Finisher].
 func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
-	canceled, err := db.CancelJobs(ctx, tx, []string{jobID}, []driver.State{driver.StateQueued, driver.StateRunning})
+	canceled, err := db.CancelJobs(ctx, tx, driver.CancelRequest{JobIDs: []string{jobID},
+		States: []driver.State{driver.StateQueued, driver.StateRunning}})
 	if err == nil && len(canceled) == 0 {
 		return jobsql.CancelError(db.LockLease(ctx, tx, driver.Lease{JobID: jobID}))
 	}
@@ -307,15 +311,19 @@ func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) 
 
 // CancelJobs implements [driver.Finisher].
 func (db *engine) CancelJobs(
-	ctx context.Context, tx *driver.WriteTx, jobIDs []string, states []driver.State,
+	ctx context.Context, tx *driver.WriteTx, req driver.CancelRequest,
 ) (canceled []string, err error) {
-	now, ids := dbtime.Of(tx.Now()), list(jobIDs)
-	if slices.Contains(states, driver.StateRunning) {
-		if _, err := tx.ExecContext(ctx, recordCanceled, now, ids); err != nil {
+	var jobs jsonRows
+	for i, reason := range req.Reasons() {
+		jobs.pair(req.JobIDs[i], reason)
+	}
+	now, named := dbtime.Of(tx.Now()), jobs.end()
+	if slices.Contains(req.States, driver.StateRunning) {
+		if _, err := tx.ExecContext(ctx, recordCanceled, now, named); err != nil {
 			return nil, err
 		}
 	}
-	rows, err := tx.QueryContext(ctx, cancelJobs, now, ids, list(states))
+	rows, err := tx.QueryContext(ctx, cancelJobs, now, named, list(req.States))
 	ended, err := jobsql.Collect(rows, err, scanCanceled)
 	if err != nil || len(ended) == 0 {
 		return nil, err

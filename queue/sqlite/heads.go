@@ -77,7 +77,7 @@ func addHeads(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob,
 	var rows jsonRows
 	for _, job := range jobs {
 		if _, ok := keys[job.LimitKey]; !ok ||
-			jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey) != driver.HoldLimited {
+			jobsql.NewHold(job, tx.Now()) != driver.HoldLimited {
 			continue
 		}
 		rows.pair(job.LimitKey, job.Type)

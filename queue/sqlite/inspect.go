@@ -13,7 +13,7 @@ func (db *engine) Stats(ctx context.Context, query driver.StatsQuery) (*driver.S
 	if err != nil {
 		return nil, err
 	}
-	return jobsql.ReadStats(ctx, db.reader, driver.SQLite, query, workers)
+	return jobsql.ReadStats(ctx, db.names.Reader(db.reader), driver.SQLite, query, workers)
 }
 
 const selectTables = `

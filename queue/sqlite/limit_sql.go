@@ -6,7 +6,7 @@ import (
 
 const (
 	// keysLimited is whether any limit of keys is set. Without one, no job waits for its key.
-	keysLimited = `EXISTS (SELECT 1 FROM job_limits WHERE kind IN ('key', 'prefix'))`
+	keysLimited = `EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind IN ('key', 'prefix'))`
 
 	// holdOfDue is the hold of a queued job that is due.
 	holdOfDue = `CASE WHEN limit_key IS NOT NULL AND ` + keysLimited + ` THEN ` + jobsql.Limited + ` ELSE ` +
@@ -16,7 +16,7 @@ const (
 
 	// A key is examined when the earliest of its marks falls due, those first that have been marked for longest.
 	insertMarks = `
-INSERT INTO job_limit_marks (due_at, limit_key)
+INSERT INTO /*q.*/job_limit_marks (due_at, limit_key)
 SELECT $1, value
 FROM json_each($2)
 WHERE `
@@ -24,9 +24,9 @@ WHERE `
 ON CONFLICT (limit_key) DO UPDATE
 SET due_at = MIN(due_at, excluded.due_at)`
 
-	someWait = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Limited +
+	someWait = `EXISTS (SELECT 1 FROM /*q.*/jobs WHERE state = 'queued' AND hold = ` + jobsql.Limited +
 		` AND limit_key = value)`
-	isOpen = `EXISTS (SELECT 1 FROM job_heads WHERE limit_key = value)`
+	isOpen = `EXISTS (SELECT 1 FROM /*q.*/job_heads WHERE limit_key = value)`
 
 	markChanged = insertMarks + `(` + someWait + ` OR ` + isOpen + `)` + onceMarked
 	isShut      = someWait + ` AND NOT ` + isOpen
@@ -37,7 +37,7 @@ SELECT value
 FROM json_each($1)
 WHERE ` + isOpen + `
   OR NOT ` + someWait + `
-  AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND limit_key = value)`
+  AND NOT EXISTS (SELECT 1 FROM /*q.*/jobs WHERE state = 'running' AND limit_key = value)`
 
 	selectShut = `
 SELECT value
@@ -45,16 +45,16 @@ FROM json_each($1)
 WHERE ` + isShut
 
 	markLater = `
-INSERT INTO job_limit_marks (due_at, limit_key)
+INSERT INTO /*q.*/job_limit_marks (due_at, limit_key)
 SELECT due_at, value
 FROM (SELECT value ->> 0 AS due_at, value ->> 1 AS value FROM json_each($1))
 WHERE ` + someWait + onceMarked
 
 	deleteMarks = `
-DELETE FROM job_limit_marks
+DELETE FROM /*q.*/job_limit_marks
 WHERE id IN (
   SELECT id
-  FROM job_limit_marks
+  FROM /*q.*/job_limit_marks
   WHERE due_at <= $1
   ORDER BY due_at, id
   LIMIT $2 + 0)
@@ -62,7 +62,7 @@ RETURNING limit_key`
 
 	// When they fall due was told by a clock that has been put back since.
 	hastenMarks = `
-UPDATE job_limit_marks
+UPDATE /*q.*/job_limit_marks
 SET due_at = $1
 WHERE due_at > $2`
 
@@ -79,21 +79,21 @@ SELECT group_concat((COALESCE(l.paused, 0)`
 	selectKeys = `
 WITH lengths AS MATERIALIZED (
   SELECT DISTINCT LENGTH(name) AS n
-  FROM job_limits
+  FROM /*q.*/job_limits
   WHERE kind = 'prefix')` + usageText + `
-  OR EXISTS (SELECT 1 FROM lengths CROSS JOIN job_limits WHERE kind = 'prefix' AND name = substr(k.value, 1, n) AND paused)` +
+  OR EXISTS (SELECT 1 FROM lengths CROSS JOIN /*q.*/job_limits WHERE kind = 'prefix' AND name = substr(k.value, 1, n) AND paused)` +
 		usageNumbers + `
   CASE WHEN l.max_running IS NULL THEN 0
-  ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = k.value) END || ' ' ||
+  ELSE (SELECT COUNT(*) FROM /*q.*/jobs WHERE state = 'running' AND limit_key = k.value) END || ' ' ||
   CASE WHEN l.rate IS NULL THEN ''
-  ELSE COALESCE((SELECT arrival FROM job_rates WHERE kind = 'key' AND name = k.value), '') END || ' ' ||
+  ELSE COALESCE((SELECT arrival FROM /*q.*/job_rates WHERE kind = 'key' AND name = k.value), '') END || ' ' ||
   json_quote(k.value), char(10))
 FROM json_each($1) AS k
-LEFT JOIN job_limits AS l ON (l.kind, l.name) = (
+LEFT JOIN /*q.*/job_limits AS l ON (l.kind, l.name) = (
   SELECT kind, name
   FROM (
     SELECT kind, name
-    FROM job_limits
+    FROM /*q.*/job_limits
     WHERE kind = 'key'
       AND name = k.value
     UNION ALL
@@ -101,7 +101,7 @@ LEFT JOIN job_limits AS l ON (l.kind, l.name) = (
     FROM (
       SELECT kind, name
       FROM lengths
-      CROSS JOIN job_limits
+      CROSS JOIN /*q.*/job_limits
       WHERE kind = 'prefix'
         AND name = substr(k.value, 1, n)
       ORDER BY n DESC
@@ -113,7 +113,7 @@ LEFT JOIN job_limits AS l ON (l.kind, l.name) = (
 WITH RECURSIVE waiting (limit_key, type) AS (
   SELECT value, (
     SELECT MIN(type)
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.Limited + `
       AND limit_key = value)
@@ -121,11 +121,11 @@ WITH RECURSIVE waiting (limit_key, type) AS (
   UNION ALL
   SELECT limit_key, (
     SELECT MIN(type)
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.Limited + `
-      AND jobs.limit_key = waiting.limit_key
-      AND jobs.type > waiting.type)
+      AND /*q.*/jobs.limit_key = waiting.limit_key
+      AND /*q.*/jobs.type > waiting.type)
   FROM waiting
   WHERE type IS NOT NULL)
 SELECT limit_key, type
@@ -133,27 +133,27 @@ FROM waiting
 WHERE type IS NOT NULL`
 
 	deleteHeadsOfKeys = `
-DELETE FROM job_heads
+DELETE FROM /*q.*/job_heads
 WHERE limit_key IN (SELECT value FROM json_each($1))`
 
 	deleteHeads = `
-DELETE FROM job_heads
+DELETE FROM /*q.*/job_heads
 WHERE (limit_key, type) IN (SELECT value ->> 0, value ->> 1 FROM json_each($1))`
 
 	// Of keys that wait no more with jobs of a type.
 	deleteOldHeads = `
-DELETE FROM job_heads
+DELETE FROM /*q.*/job_heads
 WHERE limit_key IN (SELECT value FROM json_each($1))
   AND NOT EXISTS (
     SELECT 1
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = 'queued'
       AND hold = ` + jobsql.Limited + `
-      AND jobs.limit_key = job_heads.limit_key
-      AND jobs.type = job_heads.type)`
+      AND /*q.*/jobs.limit_key = /*q.*/job_heads.limit_key
+      AND /*q.*/jobs.type = /*q.*/job_heads.type)`
 
 	insertHeads = `
-INSERT INTO job_heads (limit_key, type, priority, not_before, id)
+INSERT INTO /*q.*/job_heads (limit_key, type, priority, not_before, id)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
 FROM json_each($1)
 WHERE TRUE
@@ -163,27 +163,27 @@ SET priority = excluded.priority,
   id = excluded.id
 WHERE `
 
-	betterHeads = insertHeads + `(excluded.priority, job_heads.not_before, job_heads.id) >
-  (job_heads.priority, excluded.not_before, excluded.id)`
+	betterHeads = insertHeads + `(excluded.priority, /*q.*/job_heads.not_before, /*q.*/job_heads.id) >
+  (/*q.*/job_heads.priority, excluded.not_before, excluded.id)`
 
-	setHeads = insertHeads + `job_heads.id <> excluded.id
-  OR job_heads.not_before <> excluded.not_before
-  OR job_heads.priority <> excluded.priority`
+	setHeads = insertHeads + `/*q.*/job_heads.id <> excluded.id
+  OR /*q.*/job_heads.not_before <> excluded.not_before
+  OR /*q.*/job_heads.priority <> excluded.priority`
 
 	selectTypeLimits = usageText + usageNumbers +
 		`0 || ' ' || COALESCE(arrival, '') || ' ' || json_quote(l.name), char(10))
-FROM job_limits AS l
-LEFT JOIN job_rates AS r ON r.kind = l.kind AND r.name = l.name
+FROM /*q.*/job_limits AS l
+LEFT JOIN /*q.*/job_rates AS r ON r.kind = l.kind AND r.name = l.name
 WHERE l.kind = 'type'`
 
 	countRunning = `
 SELECT type, COUNT(*)
-FROM jobs
+FROM /*q.*/jobs
 WHERE state = 'running'
 GROUP BY type`
 
 	setArrivals = `
-INSERT INTO job_rates (kind, name, arrival)
+INSERT INTO /*q.*/job_rates (kind, name, arrival)
 SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each($1)
 WHERE TRUE
@@ -191,7 +191,7 @@ ON CONFLICT (kind, name) DO UPDATE
 SET arrival = excluded.arrival`
 
 	putBackReady = `
-UPDATE jobs
+UPDATE /*q.*/jobs
 SET hold = ` + jobsql.Limited + `
 WHERE state = 'queued'
   AND hold = ` + jobsql.None + `
@@ -199,9 +199,9 @@ WHERE state = 'queued'
   AND `
 
 	markWaiting = `
-INSERT INTO job_limit_marks (limit_key, due_at)
+INSERT INTO /*q.*/job_limit_marks (limit_key, due_at)
 SELECT DISTINCT limit_key, '1970-01-01T00:00:00.000000Z'
-FROM jobs
+FROM /*q.*/jobs
 WHERE state = 'queued'
   AND hold = ` + jobsql.Limited + `
   AND `

@@ -48,7 +48,7 @@ func TestFiltersAreAnsweredByIndexes(t *testing.T) {
 					require.Contains(t, []string{"all jobs", "all ids"}, name+" "+what,
 						"only a page of all is read in the order of ids: %s", detail)
 				case strings.HasPrefix(detail, "SCAN jobs USING"):
-					require.Regexp(t, "INDEX jobs_(scheduled|waiting|moving|running|ready|tagged)$", detail, "%s: %s",
+					require.Regexp(t, "INDEX jobs_(scheduled|waiting|moving|held|running|ready|tagged)$", detail, "%s: %s",
 						name, what)
 				}
 				if index := own[name]; index != "" && strings.Contains(detail, " jobs ") {

@@ -107,16 +107,16 @@ func collectKeys(rows *sql.Rows, err error) (marks, error) {
 }
 
 // keyIsOpen is jobsql.Store.KeyIsOpen: claims take the jobs of a key from its heads.
-const keyIsOpen = `EXISTS (SELECT 1 FROM job_heads WHERE job_heads.limit_key = waiting.limit_key)`
+const keyIsOpen = `EXISTS (SELECT 1 FROM /*q.*/job_heads WHERE /*q.*/job_heads.limit_key = waiting.limit_key)`
 
 // selectUnfound is jobsql.Store.SelectUnfound. Of a key that is marked, or of which no head is stored, claims search
 // for all jobs.
 const selectUnfound = `
 SELECT id
-FROM jobs AS waiting
+FROM /*q.*/jobs AS waiting
 WHERE state = 'queued'
   AND hold = ` + jobsql.Limited + `
-  AND NOT EXISTS (SELECT 1 FROM job_limit_marks WHERE job_limit_marks.limit_key = waiting.limit_key)
+  AND NOT EXISTS (SELECT 1 FROM /*q.*/job_limit_marks WHERE /*q.*/job_limit_marks.limit_key = waiting.limit_key)
   AND ` + keyIsOpen + `
   AND ` + jobsql.BehindNoHead
 

@@ -9,15 +9,16 @@ import (
 	"os"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/mattn/go-sqlite3"
+
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 // ownedOfPool is the number of connections of a pool that [OpenDB] takes: the writer's, the checkpointer's, and one to
 // look for jobs.
 const ownedOfPool = 3
 
-// OpenDB is [Open] on a pool that the program has opened with github.com/mattn/go-sqlite3, and closes after [DB.Close];
-// cfg may be nil. The pool's DSN is the path of the file with
+// OpenDB is [Open] on a pool that the program has opened with [DriverName], and closes after [DB.Close]; cfg may be
+// nil. The pool's DSN is the path of the file with
 //
 //	_journal_mode=WAL    as the queue needs the file to be
 //	_txlock=immediate    so that a transaction of the program does not fail half way for want of the lock
@@ -131,9 +132,8 @@ const wanted = "it needs all of ?_journal_mode=WAL&_txlock=immediate&_busy_timeo
 // fits refuses a connection that is not as [OpenDB] asks for it, and notes its file.
 func (p *poolConnections) fits(ctx context.Context, conn *sqlx.Conn) error {
 	err := conn.Raw(func(dc any) error {
-		if _, ok := dc.(*sqlite3.SQLiteConn); !ok {
-			return fmt.Errorf("the pool's connections are a %T: open it with the driver of github.com/mattn/go-sqlite3 itself",
-				dc)
+		if _, ok := libsqlite.ConnOf(dc); !ok {
+			return fmt.Errorf("the pool's connections are a %T: open it with the driver of %s itself", dc, libsqlite.Path)
 		}
 		return nil
 	})

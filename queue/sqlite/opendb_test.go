@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver/drivertest"
 	"github.com/postroom-go/postroom/queue/sqlite"
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 // asAsked are the options that OpenDB asks for.
@@ -23,7 +23,7 @@ const asAsked = "?_journal_mode=WAL&_txlock=immediate&_busy_timeout=10000&_forei
 // openPool opens a pool of the program's own, which is closed with the test.
 func openPool(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
-	pool, err := sql.Open("sqlite3", dsn)
+	pool, err := sql.Open(sqlite.DriverName, dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	return pool
@@ -47,7 +47,7 @@ func TestDriverOnAPoolOfTheProgram(t *testing.T) {
 func TestOpenDBRefuses(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "test.db")
-	sql.Register("wrapped", wrapping{&sqlite3.SQLiteDriver{}})
+	sql.Register("wrapped", wrapping{libsqlite.Driver()})
 	few := func(pool *sql.DB) { pool.SetMaxOpenConns(3) }
 	for name, c := range map[string]struct {
 		driver, dsn string
@@ -59,12 +59,12 @@ func TestOpenDBRefuses(t *testing.T) {
 			want: "add _journal_mode=WAL"},
 		"no options": {dsn: filepath.Join(folder, "bare.db"),
 			want: "(it needs all of ?_journal_mode=WAL&_txlock=immediate&_busy_timeout=10000&_foreign_keys=1)"},
-		"deferred transactions": {dsn: path + "?_journal_mode=WAL&_foreign_keys=1", want: "add _txlock=immediate"},
-		"no foreign keys":       {dsn: path + "?_journal_mode=WAL&_txlock=immediate", want: "add _foreign_keys=1"},
+		"deferred transactions": {dsn: path + "?_journal_mode=WAL&_foreign_keys=1&_busy_timeout=10000", want: "add _txlock=immediate"},
+		"no foreign keys":       {dsn: path + "?_journal_mode=WAL&_txlock=immediate&_busy_timeout=10000", want: "add _foreign_keys=1"},
 		"no wait": {dsn: path + "?_journal_mode=WAL&_txlock=immediate&_foreign_keys=1&_busy_timeout=0",
 			want: "add _busy_timeout=10000"},
 		"read only": {dsn: path + asAsked + "&_query_only=1", want: "leave _query_only out"},
-		"exclusive": {dsn: path + asAsked + "&_locking_mode=EXCLUSIVE",
+		"exclusive": {dsn: path + asAsked + "&_locking_mode=EXCLUSIVE&_pragma=locking_mode(EXCLUSIVE)",
 			want: "leave _locking_mode=exclusive out"},
 		"memory": {dsn: ":memory:" + asAsked, want: "use sqlite.OpenMemory"},
 		"shared memory": {dsn: "file:shared?mode=memory&cache=shared&_foreign_keys=1",
@@ -84,7 +84,7 @@ func TestOpenDBRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.driver == "" {
-				c.driver = "sqlite3"
+				c.driver = sqlite.DriverName
 			}
 			pool, err := sql.Open(c.driver, c.dsn)
 			require.NoError(t, err)

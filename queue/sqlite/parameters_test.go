@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 func TestNumberedParameters(t *testing.T) {
@@ -53,7 +54,7 @@ func TestParametersOfSeveralStatementsAreRefused(t *testing.T) {
 }
 
 // bound runs the text on SQLite, with each parameter $n bound by its name or by its number, and returns the row.
-func bound(t *testing.T, conn *sqlite3.SQLiteConn, text string, byName bool) (row []driver.Value, ok bool) {
+func bound(t *testing.T, conn libsqlite.Conn, text string, byName bool) (row []driver.Value, ok bool) {
 	t.Helper()
 	args := make([]driver.NamedValue, 9)
 	for i := range args {
@@ -86,9 +87,9 @@ func FuzzNumberedParameters(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	opened, err := (&sqlite3.SQLiteDriver{}).Open(":memory:")
+	opened, err := libsqlite.Driver().Open(":memory:")
 	require.NoError(f, err)
-	conn, ok := opened.(*sqlite3.SQLiteConn)
+	conn, ok := libsqlite.ConnOf(opened)
 	require.True(f, ok)
 	f.Cleanup(func() { _ = conn.Close() })
 	f.Fuzz(func(t *testing.T, text string) {

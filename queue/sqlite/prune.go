@@ -12,30 +12,32 @@ import (
 const (
 	// Steps, attempts and logs go with their job.
 	pruneJobs = `
-DELETE FROM jobs
+DELETE FROM /*q.*/jobs
 WHERE id IN (
   SELECT id
-  FROM jobs
+  FROM /*q.*/jobs
   WHERE state = $1
     AND type = $2
     AND finished_at < $3
+    AND ` + jobsql.NodeHasEnded + `
+    AND ` + jobsql.StopsNothing + `
   ORDER BY finished_at
   LIMIT $4 + 0)`
 
 	pruneKeys = `
-DELETE FROM job_keys
+DELETE FROM /*q.*/job_keys
 WHERE key IN (
   SELECT key
-  FROM job_keys
+  FROM /*q.*/job_keys
   WHERE expires_at <= $1
   ORDER BY expires_at
   LIMIT $2 + 0)`
 
 	pruneRates = `
-DELETE FROM job_rates
+DELETE FROM /*q.*/job_rates
 WHERE (kind, name) IN (
   SELECT kind, name
-  FROM job_rates
+  FROM /*q.*/job_rates
   WHERE arrival < $1
   LIMIT $2 + 0)`
 )
@@ -74,4 +76,16 @@ func affected(res interface{ RowsAffected() (int64, error) }, err error) (int, e
 	}
 	n, err := res.RowsAffected()
 	return int(n), err
+}
+
+var _ driver.Remover = (*engine)(nil)
+
+// RemoveFinished implements [driver.Remover]. A job that is deleted may have stopped its sequence.
+func (db *engine) RemoveFinished(
+	ctx context.Context, tx *driver.WriteTx, req driver.RemoveRequest,
+) (ids []string, err error) {
+	if ids, err = db.shared.RemoveFinished(ctx, tx, req); err != nil || len(ids) == 0 {
+		return ids, err
+	}
+	return ids, db.wakeLimited(ctx, tx, nil)
 }

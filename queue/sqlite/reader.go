@@ -4,16 +4,19 @@ import (
 	"context"
 	sqldriver "database/sql/driver"
 	"fmt"
+	"runtime"
+	"time"
 
-	"github.com/mattn/go-sqlite3"
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 // A readerConn is a connection of [DB.Reader]. Its statements bind $1, $2, … by their numbers, as those of transactions
 // do.
 type readerConn struct {
-	*sqlite3.SQLiteConn
+	libsqlite.Conn
 
-	texts map[string]string // by what they were: to read one again takes as long as to run a short statement
+	texts  map[string]string // by what they were: to read one again takes as long as to run a short statement
+	yields bool              // see ownConnections
 }
 
 var (
@@ -29,7 +32,12 @@ func (c readerConn) QueryContext(
 	if err != nil {
 		return nil, err
 	}
-	return c.SQLiteConn.QueryContext(ctx, text, args)
+	for deadline := time.Now().Add(memoryPatience); ; runtime.Gosched() {
+		rows, err := c.Conn.QueryContext(ctx, text, args)
+		if !c.yields || !busy(err) || time.Now().After(deadline) {
+			return rows, err
+		}
+	}
 }
 
 func (c readerConn) ExecContext(
@@ -39,7 +47,7 @@ func (c readerConn) ExecContext(
 	if err != nil {
 		return nil, err
 	}
-	return c.SQLiteConn.ExecContext(ctx, text, args)
+	return c.Conn.ExecContext(ctx, text, args)
 }
 
 func (c readerConn) PrepareContext(ctx context.Context, query string) (sqldriver.Stmt, error) {
@@ -47,7 +55,21 @@ func (c readerConn) PrepareContext(ctx context.Context, query string) (sqldriver
 	if err != nil {
 		return nil, err
 	}
-	return c.SQLiteConn.PrepareContext(ctx, text)
+	return c.Conn.PrepareContext(ctx, text)
+}
+
+// ResetSession implements [sqldriver.SessionResetter].
+func (c readerConn) ResetSession(ctx context.Context) error {
+	if r, ok := c.Conn.(sqldriver.SessionResetter); ok {
+		return r.ResetSession(ctx)
+	}
+	return nil
+}
+
+// IsValid implements [sqldriver.Validator].
+func (c readerConn) IsValid() bool {
+	v, ok := c.Conn.(sqldriver.Validator)
+	return !ok || v.IsValid()
 }
 
 func (c readerConn) numbered(query string) (string, error) {
@@ -64,19 +86,25 @@ func (c readerConn) numbered(query string) (string, error) {
 	return text, nil
 }
 
-// readerConnector opens connections of a DSN.
-type readerConnector string
+// memoryPatience is how long a reader waits for the writer of a database in memory.
+const memoryPatience = 10 * time.Second
 
-func (r readerConnector) Driver() sqldriver.Driver { return &sqlite3.SQLiteDriver{} }
+// A readerConnector opens connections.
+type readerConnector struct {
+	dsn    string
+	yields bool // see ownConnections
+}
+
+func (r readerConnector) Driver() sqldriver.Driver { return libsqlite.Driver() }
 
 func (r readerConnector) Connect(context.Context) (sqldriver.Conn, error) {
-	conn, err := r.Driver().Open(string(r))
+	conn, err := r.Driver().Open(r.dsn)
 	if err != nil {
 		return nil, err
 	}
-	own, ok := conn.(*sqlite3.SQLiteConn)
+	own, ok := libsqlite.ConnOf(conn)
 	if !ok {
 		return nil, fmt.Errorf("the connection is a %T", conn)
 	}
-	return readerConn{own, make(map[string]string)}, nil
+	return readerConn{own, make(map[string]string), r.yields}, nil
 }

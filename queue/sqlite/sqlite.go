@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
-	_ "github.com/mattn/go-sqlite3" // registers the driver "sqlite3"
 
 	"github.com/postroom-go/postroom/queue/driver"
-	_ "github.com/postroom-go/postroom/queue/sqlite/internal/cgo" // builds with cgo only
+	"github.com/postroom-go/postroom/queue/internal/naming"
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 // A Durability is the state of a write when it returns.
@@ -43,6 +43,10 @@ type Config struct {
 	// not watched. If another process, or a transaction of the program's own, enqueues nevertheless, polling finds the
 	// jobs. It is needed under testing/synctest: the clock of a bubble stands still while a file is watched.
 	SingleProcess bool
+	// TablePrefix begins the names of the queue's tables, indexes and triggers, so that a table jobs of the program's own
+	// is no obstacle, and two queues may share a file. It is of lower-case letters, digits and underscores, at most 32,
+	// as in mail_. Default: none. Another prefix finds other tables: it does not rename them.
+	TablePrefix string
 }
 
 func (c *Config) withDefaults() (Config, error) {
@@ -67,8 +71,15 @@ func (c *Config) withDefaults() (Config, error) {
 	case cfg.BusyTimeout < time.Millisecond:
 		return cfg, fmt.Errorf("sqlite: Config.BusyTimeout is %v; it must be at least 1ms", cfg.BusyTimeout)
 	}
-	return cfg, nil
+	return cfg, naming.CheckPrefix("sqlite: Config.TablePrefix", cfg.TablePrefix)
 }
+
+// DriverName is the name under which database/sql knows the SQLite library that this package is built with, for pools
+// that are given to [OpenDB] and transactions that are given to a queue: "sqlite3" of github.com/mattn/go-sqlite3 with
+// cgo, and "sqlite" of modernc.org/sqlite without. This package imports the library. Both take the same options in a
+// DSN. A program that uses another SQLite library on the same file loses data: closing a file releases the locks of
+// all.
+const DriverName = libsqlite.DriverName
 
 // ErrClosed is returned by writes after [DB.Close].
 var ErrClosed = fmt.Errorf("sqlite: %w", driver.ErrClosed)

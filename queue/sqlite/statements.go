@@ -13,10 +13,11 @@ import (
 	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/mattn/go-sqlite3"
 
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/naming"
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 // maxStatements bounds the prepared statements that are kept; programs that build SQL at run time go past it.
@@ -31,6 +32,7 @@ type statements struct {
 	conn     *sqlx.Conn
 	prepared map[string]prepared
 	held     *sql.DB // makes rows of values that have been read
+	names    *naming.Filler
 
 	// SQLite itself reports, whatever the text that it executes, when a transaction ends.
 	taken      atomic.Bool // to a caller: nobody may commit
@@ -64,8 +66,8 @@ func scanRow(ctx context.Context, q queryer, query string, args []any, dest ...a
 	return errors.Join(rows.Scan(dest...), rows.Close())
 }
 
-func newStatements(conn *sqlx.Conn) *statements {
-	return &statements{conn: conn, prepared: make(map[string]prepared), held: openHeld()}
+func newStatements(conn *sqlx.Conn, names *naming.Filler) *statements {
+	return &statements{conn: conn, prepared: make(map[string]prepared), held: openHeld(), names: names}
 }
 
 // prepare returns no statement for texts that are better run directly: several statements in one text, of which SQLite
@@ -78,7 +80,7 @@ func (s *statements) prepare(query string) prepared {
 	if len(s.prepared) >= maxStatements || strings.Contains(query, ";") || isEmpty(query) {
 		return prepared{}
 	}
-	stmt, err := s.conn.PreparexContext(context.Background(), numbered(query))
+	stmt, err := s.conn.PreparexContext(context.Background(), s.text(query))
 	if err != nil {
 		return prepared{}
 	}
@@ -86,6 +88,9 @@ func (s *statements) prepare(query string) prepared {
 	s.prepared[query] = p
 	return p
 }
+
+// text is what SQLite reads.
+func (s *statements) text(query string) string { return numbered(s.names.Fill(query)) }
 
 // silent are the first words of statements that have no rows, unless they are RETURNING some.
 var silent = []string{
@@ -103,17 +108,11 @@ func yields(query string) bool {
 // watch has SQLite refuse a commit while the connection is lent, and report each rollback.
 func (s *statements) watch() error {
 	return s.conn.Raw(func(dc any) error {
-		conn, ok := dc.(*sqlite3.SQLiteConn)
+		conn, ok := libsqlite.ConnOf(dc)
 		if !ok {
 			return fmt.Errorf("the connection is a %T", dc)
 		}
-		conn.RegisterCommitHook(func() int {
-			if s.taken.Load() {
-				return 1
-			}
-			return 0
-		})
-		conn.RegisterRollbackHook(func() { s.rolledBack.Store(true) })
+		libsqlite.Watch(conn, func() bool { return !s.taken.Load() }, func() { s.rolledBack.Store(true) })
 		return nil
 	})
 }
@@ -127,7 +126,7 @@ func (s *statements) ExecContext(ctx context.Context, query string, args ...any)
 		if err := single(query); err != nil {
 			return nil, err
 		}
-		return s.conn.ExecContext(context.Background(), numbered(query), args...)
+		return s.conn.ExecContext(context.Background(), s.text(query), args...)
 	case stmt.yields:
 		return s.exhaust(ctx, query, args...)
 	default:
@@ -166,7 +165,7 @@ func (s *statements) QueryContext(_ context.Context, query string, args ...any) 
 	if err := single(query); err != nil {
 		return nil, err
 	}
-	return s.conn.QueryContext(context.Background(), numbered(query), args...)
+	return s.conn.QueryContext(context.Background(), s.text(query), args...)
 }
 
 func (s *statements) QueryRowContext(_ context.Context, query string, args ...any) *sql.Row {
@@ -176,7 +175,7 @@ func (s *statements) QueryRowContext(_ context.Context, query string, args ...an
 	if err := single(query); err != nil {
 		return jobsql.RefusedRow(err)
 	}
-	return s.conn.QueryRowContext(context.Background(), numbered(query), args...)
+	return s.conn.QueryRowContext(context.Background(), s.text(query), args...)
 }
 
 func (s *statements) close() error {

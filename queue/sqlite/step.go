@@ -47,6 +47,16 @@ func (db *engine) SaveCursor(
 	return err
 }
 
+// AwaitSignal implements [driver.Signaler].
+func (db *engine) AwaitSignal(
+	ctx context.Context, tx *driver.WriteTx, lease driver.Lease, want driver.Signal,
+) (driver.Signal, error) {
+	if err := db.LockLease(ctx, tx, lease); err != nil {
+		return driver.Signal{}, err
+	}
+	return db.shared.AwaitSignal(ctx, tx, lease, want)
+}
+
 // AddLogs implements [driver.Finisher].
 func (db *engine) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
 	var rows jsonRows

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/queue/sqlite"
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 func trapQueue(t *testing.T, db *sqlite.DB) *queue.Queue {
@@ -44,7 +44,7 @@ func TestTrapBusySnapshot(t *testing.T) {
 		return insertNote(ctx, tx, n)
 	}
 
-	deferred, err := sqlx.Open("sqlite3", path+"?_busy_timeout=10000")
+	deferred, err := sqlx.Open(sqlite.DriverName, path+"?_busy_timeout=10000")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, deferred.Close()) }()
 	trapped, err := deferred.Begin()
@@ -53,9 +53,8 @@ func TestTrapBusySnapshot(t *testing.T) {
 	require.NoError(t, trapped.QueryRow("SELECT COUNT(*) FROM notes").Scan(&n))
 	require.NoError(t, driver.Write(t.Context(), first, increase))
 	_, err = trapped.Exec("INSERT INTO notes (n) VALUES (1)")
-	var refused sqlite3.Error
-	require.ErrorAs(t, err, &refused, "the trap is there")
-	require.Equal(t, sqlite3.ErrBusySnapshot, refused.ExtendedCode)
+	code, _ := libsqlite.ErrorOf(err)
+	require.EqualValues(t, 517, code, "the trap is there: SQLITE_BUSY_SNAPSHOT")
 	require.NoError(t, trapped.Rollback())
 
 	var writers sync.WaitGroup

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/naming"
+	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
 const (
@@ -26,10 +26,12 @@ const (
 
 // The writer owns the only connection that writes. Callers queue up. It gives each its turn, in a savepoint of its own,
 // and commits the grouped writes at once, so that they share the cost of a commit. A caller's function runs on the
-// caller's goroutine, so that a panic there keeps its stack.
+// caller's goroutine, so that a panic there keeps its stack. A caller that only inserts while nobody writes or waits
+// does it itself: goroutines that wake each other cost as much as a fast disk.
 type writer struct {
 	name        string // of the database, for people
 	file        *file  // nil in memory
+	lock        lock   // of conn
 	conn        *connection
 	statements  *statements
 	busyTimeout time.Duration
@@ -68,7 +70,8 @@ var errAborted = errors.New("sqlite: the function given to Write did not return"
 type writeKey struct{}
 
 func openWriter(
-	ctx context.Context, from connections, file *file, busyTimeout time.Duration, now func() time.Time, changed func(),
+	ctx context.Context, from connections, file *file, busyTimeout time.Duration, names *naming.Filler,
+	now func() time.Time, changed func(),
 ) (*writer, error) {
 	conn, err := from.writer(ctx)
 	if err != nil {
@@ -78,8 +81,9 @@ func openWriter(
 		return nil, errors.Join(err, conn.release())
 	}
 	w := &writer{
-		name: from.name(), file: file, conn: conn, statements: newStatements(conn.Conn), busyTimeout: busyTimeout,
-		requests: make(chan *request, maxGroup), checks: make(chan struct{}, 1), changed: changed,
+		name: from.name(), file: file, lock: make(lock, 1), conn: conn, statements: newStatements(conn.Conn, names),
+		busyTimeout: busyTimeout,
+		requests:    make(chan *request, maxGroup), checks: make(chan struct{}, 1), changed: changed,
 		now: now, written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}),
 		stopped: make(chan struct{}),
 		nested:  newNestedWriteGuard(),
@@ -111,6 +115,8 @@ func (w *writer) try() error {
 func (w *writer) shut() error {
 	close(w.quit)
 	<-w.stopped
+	w.lock.take()
+	defer w.lock.release()
 	return errors.Join(w.statements.close(), w.conn.release())
 }
 
@@ -235,20 +241,42 @@ func (w *writer) loop() {
 		case <-w.quit:
 			return
 		case <-w.checks:
-			w.checkVersion()
+			w.alone(w.checkVersion)
 		case <-w.finishes:
-			w.finishCheckpoint()
+			w.alone(w.finishCheckpoint)
 		case r := <-w.requests:
 			if w.closing() {
 				return
 			}
-			w.group(r)
+			w.alone(func() { w.group(r) })
 			// Or the writer and one caller would hand a processor to each other for as long as the scheduler lets them,
 			// 10 ms, while the others stand in its line and not in ours.
 			runtime.Gosched()
 		}
 	}
 }
+
+func (w *writer) alone(fn func()) {
+	w.lock.take()
+	defer w.lock.release()
+	fn()
+}
+
+// A lock is a mutex for which the clock of testing/synctest does not wait. The holder waits for functions of callers.
+type lock chan struct{}
+
+func (l lock) take() { l <- struct{}{} }
+
+func (l lock) tryTake() bool {
+	select {
+	case l <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l lock) release() { <-l }
 
 // askToCheck never blocks; several that come together are one.
 func (w *writer) askToCheck() { tell(w.checks) }
@@ -309,6 +337,12 @@ func (w *writer) group(first *request) {
 		w.refuse(first, fmt.Errorf("sqlite: begin: %w", err))
 		return
 	}
+	w.begun(first)
+}
+
+// begun is [writer.group] after BEGIN.
+func (w *writer) begun(first *request) {
+	var err error
 	var group, inserts []*request
 	for r := first; r != nil; r = w.next(len(group)) {
 		if !r.taken.CompareAndSwap(false, true) {
@@ -411,11 +445,10 @@ func (w *writer) run(r *request, behind bool) error {
 // forOthers converts an error for other callers of the transaction that it has broken. Only its own caller may get a
 // hint such as a lost lease or a permanent failure.
 func forOthers(err error) error {
-	var e sqlite3.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &e):
+	}
+	if _, e := libsqlite.ErrorOf(err); e != nil {
 		return e
 	}
 	return errors.New(err.Error())
@@ -425,10 +458,8 @@ func forOthers(err error) error {
 // wait with it.
 func (w *writer) begin(r *request) error {
 	for {
-		w.statements.rolledBack.Store(false)
-		err := w.exec("BEGIN IMMEDIATE")
-		if err == nil || !busy(err) {
-			w.blocked = time.Time{}
+		err := w.beginOnce()
+		if !busy(err) {
 			return err
 		}
 		now := time.Now()
@@ -442,6 +473,15 @@ func (w *writer) begin(r *request) error {
 				err, now.Sub(w.blocked).Round(time.Millisecond))
 		}
 	}
+}
+
+func (w *writer) beginOnce() error {
+	w.statements.rolledBack.Store(false)
+	err := w.exec("BEGIN IMMEDIATE")
+	if !busy(err) {
+		w.blocked = time.Time{}
+	}
+	return err
 }
 
 // commit can be busy only in memory, where readers block writers. Commits to a file that no longer exists are lost, and
@@ -472,6 +512,6 @@ func later(a, b time.Time) time.Time {
 }
 
 func busy(err error) bool {
-	var e sqlite3.Error
-	return errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
+	code, _ := libsqlite.ErrorOf(err)
+	return code.Primary() == libsqlite.Busy || code.Primary() == libsqlite.Locked
 }

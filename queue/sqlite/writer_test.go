@@ -259,7 +259,7 @@ func TestWaitForAnotherProcessIsBounded(t *testing.T) {
 	require.Regexp(t,
 		`database is locked: another process, such as a backup, or a transaction that this program has begun, has held the lock for \S+; `+
 			`try again when it has ended \(code within such a transaction uses the calls that take it, such as EnqueueTx\)$`,
-		err.Error(),
+		said(err),
 		"who runs the program reads what to do, and so does who writes it")
 	require.NoError(t, driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil }))
 }

@@ -80,7 +80,9 @@ var cancelCases = []conformanceCase{
 			require.Equal(s, []string{held.ID}, ids(running))
 			cancel := func(states ...driver.State) (canceled []string) {
 				s.write(func(ctx context.Context, tx *driver.WriteTx) (err error) {
-					canceled, err = s.d.CancelJobs(ctx, tx, []string{held.ID, queued, ended, "none"}, states)
+					canceled, err = s.d.CancelJobs(ctx, tx, driver.CancelRequest{
+						JobIDs: []string{held.ID, queued, ended, "none"}, States: states,
+					})
 					return err
 				})
 				return canceled
@@ -95,6 +97,33 @@ var cancelCases = []conformanceCase{
 			require.Equal(s, driver.KindCanceled, attempts[0].Kind)
 			again := newJob(withKey(driver.Key{Name: "k", Scope: driver.KeyUnfinished}))
 			require.False(s, s.insert(again)[0].Duplicate, "its key is free")
+		},
+	},
+	{
+		name:        "CancelJobs/keeps the reason",
+		explanation: "who looks at a canceled job must see why; without a reason its last error stays",
+		run: func(s *suite) {
+			running, queued, without := s.started(), newJob(ofType("q")), newJob(ofType("q"))
+			s.insert(queued, without)
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				canceled, err := s.d.CancelJobs(ctx, tx, driver.CancelRequest{
+					JobIDs: []string{running.ID, queued.ID, without.ID}, States: driver.States(),
+					Reason: func(id string) string {
+						if id == without.ID {
+							return ""
+						}
+						return "no \"need\" of " + id
+					},
+				})
+				require.Len(s, canceled, 3)
+				return err
+			})
+			require.Equal(s, `no "need" of `+running.ID, s.job(running.ID).LastError)
+			require.Equal(s, `no "need" of `+queued.ID, s.job(queued.ID).LastError)
+			require.Empty(s, s.job(without.ID).LastError)
+			attempts, err := s.d.Attempts(s.Context(), running.ID)
+			require.NoError(s, err)
+			require.Equal(s, `no "need" of `+running.ID, attempts[0].Error)
 		},
 	},
 	{
@@ -179,7 +208,7 @@ var cancelCases = []conformanceCase{
 			key := withKey(forever("k"))
 			id := s.inState(driver.StateFailed, key)
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
-				_, err := tx.ExecContext(ctx, "DELETE FROM job_keys")
+				_, err := tx.ExecContext(ctx, "DELETE FROM "+s.table("job_keys"))
 				return err
 			})
 			require.False(s, s.insert(newJob(key))[0].Duplicate)

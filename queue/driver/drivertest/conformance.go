@@ -23,11 +23,19 @@ type conformanceCase struct {
 
 // Run checks that a driver meets the requirements of [driver.Driver]. Each case gets a new, empty database from open,
 // which closes it with the test; the suite makes the tables.
-func Run(t *testing.T, open func(t *testing.T) queue.DB) {
+func Run(t *testing.T, open func(t *testing.T) queue.DB) { RunEvery(t, 1, open) }
+
+// RunEvery is [Run] with every nth of the cases, for a driver that was tested with all of them and is configured
+// otherwise.
+func RunEvery(t *testing.T, nth int, open func(t *testing.T) queue.DB) {
 	cases := slices.Concat(writeCases, endCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases,
-		cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
-		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases, removeCases)
-	for _, c := range cases {
+		cancelCases, stepCases, signalCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
+		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases, removeCases, rescheduleCases,
+		flowCases, flowRetryCases, sequenceCases)
+	for i, c := range cases {
+		if i%nth != 0 {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			db := open(t)
 			s := &suite{T: t, d: db.Driver()}
@@ -47,6 +55,9 @@ type suite struct {
 	*testing.T
 	d driver.Driver
 }
+
+// table returns the name of a table as SQL writes it.
+func (s *suite) table(name string) string { return driver.NamesOf(s.d).Table(name) }
 
 func (s *suite) write(fn func(ctx context.Context, tx *driver.WriteTx) error) {
 	s.Helper()

@@ -105,7 +105,7 @@ var enqueueCases = []conformanceCase{
 			job := s.started(key)
 			require.NoError(s, s.finish(completed(job.Lease())))
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
-				_, err := tx.ExecContext(ctx, "DELETE FROM jobs WHERE id = $1", job.ID)
+				_, err := tx.ExecContext(ctx, "DELETE FROM "+s.table("jobs")+" WHERE id = $1", job.ID)
 				return err
 			})
 			require.True(s, s.insert(newJob(key))[0].Duplicate)

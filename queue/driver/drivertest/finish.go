@@ -30,7 +30,7 @@ var finishCases = []conformanceCase{
 				FinishedAt: got.FinishedAt,
 			}}, attempts)
 			var records int
-			require.NoError(s, s.d.Reader().Get(&records, "SELECT COUNT(*) FROM job_attempts"))
+			require.NoError(s, s.d.Reader().Get(&records, "SELECT COUNT(*) FROM "+s.table("job_attempts")))
 			require.Zero(s, records)
 		},
 	},

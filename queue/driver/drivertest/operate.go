@@ -30,6 +30,7 @@ func (s *suite) stand() map[string]string {
 	s.setLimit(ofKey("k"), driver.Limit{MaxRunning: 1})
 	s.insert(later, limited, ready)
 	byName["scheduled"], byName["limited"], byName["ready"] = later.ID, limited.ID, ready.ID
+	byName["waiting"] = s.graph("first 0, t 1, first>t cancel").jobs["t"][0]
 	return byName
 }
 
@@ -151,6 +152,41 @@ var operateCases = []conformanceCase{
 			require.Equal(s, driver.Limit{Rate: 1, Per: time.Hour, Burst: 1}, uses[1].Limit)
 			require.WithinDuration(s, s.now().Add(time.Hour), uses[1].Again, time.Minute)
 			require.Zero(s, uses[0].Again)
+		},
+	},
+	{
+		name:        "KeyUses/counts what runs and what waits",
+		explanation: "of each limit key, and no others",
+		run: func(s *suite) {
+			s.setLimit(ofPrefix("gmail:"), driver.Limit{MaxRunning: 1})
+			s.insert(newJob(withLimitKey("gmail:ada")), newJob(withLimitKey("gmail:ada")), newJob())
+			s.setPaused(ofKey("gmail:bob"), true)
+			s.insert(newJob(withLimitKey("gmail:bob")))
+			require.Len(s, s.claim(4), 2)
+			uses, err := s.auditor().KeyUses(s.Context(), 10)
+			require.NoError(s, err)
+			require.Equal(s, []driver.KeyUse{{Key: "gmail:ada", Running: 1, Waiting: 1}, {Key: "gmail:bob", Waiting: 1}},
+				uses)
+		},
+	},
+	{
+		name:        "LongestRunning/begins with the oldest",
+		explanation: "by when they have started, without jobs that do not run",
+		run: func(s *suite) {
+			s.insert(newJob(), newJob(), newJob())
+			first := s.claim(1)[0]
+			second := s.claim(1)[0]
+			running, err := s.auditor().LongestRunning(s.Context(), 10)
+			require.NoError(s, err)
+			require.Len(s, running, 2)
+			for i, want := range []driver.Job{first, second} {
+				require.Equal(s, driver.RunningJob{ID: want.ID, Type: want.Type, Attempt: 1, WorkerID: want.WorkerID,
+					StartedAt: running[i].StartedAt}, running[i])
+				require.WithinDuration(s, want.StartedAt, running[i].StartedAt, 0)
+			}
+			running, err = s.auditor().LongestRunning(s.Context(), 1)
+			require.NoError(s, err)
+			require.Equal(s, first.ID, running[0].ID)
 		},
 	},
 	{

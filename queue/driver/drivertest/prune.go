@@ -20,7 +20,7 @@ func (s *suite) prune(req driver.PruneRequest) (n int) {
 
 func (s *suite) count(table string) (n int) {
 	s.Helper()
-	require.NoError(s, s.d.Reader().Get(&n, "SELECT COUNT(*) FROM "+table))
+	require.NoError(s, s.d.Reader().Get(&n, "SELECT COUNT(*) FROM "+s.table(table)))
 	return n
 }
 

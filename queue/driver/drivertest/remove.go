@@ -10,12 +10,21 @@ import (
 
 func (s *suite) removeFinished(ids ...string) (removed []string) {
 	s.Helper()
+	return s.remove(driver.RemoveRequest{JobIDs: ids, States: finishedStates(), Keys: true})
+}
+
+func finishedStates() []driver.State {
+	return []driver.State{driver.StateCompleted, driver.StateFailed, driver.StateCanceled}
+}
+
+func (s *suite) remove(req driver.RemoveRequest) (removed []string) {
+	s.Helper()
 	r, ok := driver.As[driver.Remover](s.d)
 	if !ok {
 		s.Skip("the driver implements no driver.Remover: queueadmin.DeleteUser refuses it")
 	}
 	s.write(func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		removed, err = r.RemoveFinished(ctx, tx, ids)
+		removed, err = r.RemoveFinished(ctx, tx, req)
 		return err
 	})
 	return removed
@@ -43,6 +52,27 @@ var removeCases = []conformanceCase{
 			require.True(s, again[0].Duplicate)
 			require.False(s, again[1].Duplicate)
 			require.Empty(s, s.removeFinished())
+		},
+	},
+	{
+		name:        "RemoveFinished/leaves the keys unless they are asked for, and other states",
+		explanation: "a key that outlives its job keeps what it names from happening twice",
+		run: func(s *suite) {
+			once := s.inState(driver.StateCompleted, withKey(forever("once")))
+			failed := s.inState(driver.StateFailed)
+			require.Equal(s, []string{once}, s.remove(driver.RemoveRequest{
+				JobIDs: []string{once, failed}, States: []driver.State{driver.StateCompleted},
+			}))
+			require.Equal(s, driver.StateFailed, s.state(failed))
+			require.True(s, s.insert(newJob(withKey(forever("once"))))[0].Duplicate)
+			r, _ := driver.As[driver.Remover](s.d)
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				_, err := r.RemoveFinished(ctx, tx, driver.RemoveRequest{
+					JobIDs: []string{failed}, States: []driver.State{driver.StateQueued},
+				})
+				require.ErrorIs(s, err, driver.ErrUnknownStanding)
+				return nil
+			})
 		},
 	},
 	{

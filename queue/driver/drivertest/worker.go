@@ -62,6 +62,21 @@ var workerCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Heartbeat/keeps the version of the program",
+		explanation: "a beat that names none leaves the one that is stored",
+		run: func(s *suite) {
+			for _, version := range []string{"", "v1.2.3", ""} {
+				_, err := s.d.Heartbeat(s.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Version: version,
+					Now: s.now()})
+				require.NoError(s, err)
+				if version != "" {
+					require.Equal(s, version, s.worker().Version)
+				}
+			}
+			require.Equal(s, "v1.2.3", s.worker().Version)
+		},
+	},
+	{
 		name:        "Held/is what runs under the worker's name",
 		explanation: "a worker finds there what it does not know of, because the answer of a claim was lost",
 		run: func(s *suite) {

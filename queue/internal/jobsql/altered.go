@@ -16,7 +16,7 @@ var unmoved = map[driver.Table]table{
 	"job_schedules": {keys: 1, columns: slices.Concat(of(text, "name", "payload_json", "options_json"),
 		of(instant, "next_at", "last_at", "created_at", "updated_at"))},
 	"job_workers": {keys: 1, columns: slices.Concat(of(text, "id"), of(number, "beat"), of(instant, "beat_at"),
-		of(optional, "types_json"))},
+		of(optional, "types_json", "version"))},
 }
 
 // altered are the invariants that a person breaks who writes an invalid value into a column: it is read as an empty
@@ -47,7 +47,7 @@ func (t *table) alteredIn(name driver.Table, dialect driver.Dialect) string {
 	}
 	return "SELECT " + strings.Join(t.names()[:t.keys], " || ' ' || ") + " || ': ' || CASE\n    " +
 		strings.Join(which, "\n    ") +
-		"\n  END\nFROM " + string(name) + "\nWHERE " + strings.Join(broken, "\n  OR ")
+		"\n  END\nFROM /*q.*/" + string(name) + "\nWHERE " + strings.Join(broken, "\n  OR ")
 }
 
 // unreadable is the condition for an invalid value in the column; empty if every value is valid.

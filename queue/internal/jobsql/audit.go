@@ -15,21 +15,21 @@ import (
 const (
 	summarizeTypes = `
 SELECT type, COUNT(*), MIN(id), MIN(not_before)
-FROM jobs
+FROM /*q.*/jobs
 WHERE %s
 GROUP BY type
 ORDER BY type`
 
 	selectJobsAt = `
 SELECT id
-FROM jobs
+FROM /*q.*/jobs
 WHERE type = $1
   AND %s
 LIMIT $2`
 
 	selectStanding = `
 SELECT state, hold
-FROM jobs
+FROM /*q.*/jobs
 WHERE id = $1`
 
 	// The limits that bear on a job: of its type, of all types, of its limit key and of the prefixes of that. A rate by
@@ -37,30 +37,49 @@ WHERE id = $1`
 	selectLimitsOn = `
 SELECT l.kind, l.name, l.paused, l.max_running, l.rate, l.period_us, l.burst, r.arrival,
   CASE l.kind
-    WHEN 'type' THEN (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND type = l.name)
-    ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = $1)
+    WHEN 'type' THEN (SELECT COUNT(*) FROM /*q.*/jobs WHERE state = 'running' AND type = l.name)
+    ELSE (SELECT COUNT(*) FROM /*q.*/jobs WHERE state = 'running' AND limit_key = $1)
   END AS running
-FROM job_limits AS l
-LEFT JOIN job_rates AS r
+FROM /*q.*/job_limits AS l
+LEFT JOIN /*q.*/job_rates AS r
   ON (l.kind = 'type' AND r.kind = 'type' AND r.name = l.name)
   OR (l.kind <> 'type' AND r.kind = 'key' AND r.name = $1)
 WHERE (l.kind = 'type' AND l.name IN ($2, '` + driver.AllTypes + `'))
   OR ($1 <> '' AND l.kind = 'key' AND l.name = $1)
   OR ($1 <> '' AND l.kind = 'prefix' AND l.name = substr($1, 1, LENGTH(l.name)))`
 
+	// Uses the indexes jobs_occupying and jobs_waiting.
+	selectKeyUses = `
+SELECT limit_key, SUM(running), SUM(waiting)
+FROM (
+  SELECT limit_key, 1 AS running, 0 AS waiting FROM /*q.*/jobs WHERE state = 'running' AND limit_key IS NOT NULL
+  UNION ALL
+  SELECT limit_key, 0, 1
+  FROM (SELECT limit_key FROM /*q.*/jobs WHERE state = 'queued' AND hold = ` + Limited + ` AND limit_key IS NOT NULL LIMIT $1) AS counted) AS uses
+GROUP BY limit_key
+ORDER BY limit_key`
+
+	// Not more run than the processes have slots.
+	selectLongestRunning = `
+SELECT id, type, attempt, COALESCE(worker_id, ''), started_at
+FROM /*q.*/jobs
+WHERE state = 'running'
+ORDER BY started_at, id
+LIMIT $1`
+
 	// Ready jobs, and those that wait for the same limit key.
 	countAhead = `
 SELECT COUNT(*)
 FROM (
   SELECT 1
-  FROM jobs
+  FROM /*q.*/jobs
   WHERE state = 'queued'
     AND hold = ` + None + `
     AND type = $1
     AND (priority > $2 OR (priority = $2 AND (not_before, id) < ($3, $4)))
   UNION ALL
   SELECT 1
-  FROM jobs
+  FROM /*q.*/jobs
   WHERE state = 'queued'
     AND hold = ` + Limited + `
     AND limit_key = $5
@@ -119,6 +138,24 @@ func (s *Store) LimitsOn(ctx context.Context, job *driver.Job, now time.Time) ([
 		return cmp.Or(cmp.Compare(order(a.Kind), order(b.Kind)), cmp.Compare(len(b.Name), len(a.Name)))
 	})
 	return uses, err
+}
+
+// KeyUses implements [driver.Auditor].
+func (s *Store) KeyUses(ctx context.Context, limit int) ([]driver.KeyUse, error) {
+	return read(ctx, s, func(row Scanner) (u driver.KeyUse, err error) {
+		err = row.Scan(&u.Key, &u.Running, &u.Waiting)
+		return u, err
+	}, selectKeyUses, limit)
+}
+
+// LongestRunning implements [driver.Auditor].
+func (s *Store) LongestRunning(ctx context.Context, limit int) ([]driver.RunningJob, error) {
+	return read(ctx, s, func(row Scanner) (j driver.RunningJob, err error) {
+		var started Instant
+		err = row.Scan(&j.ID, &j.Type, &j.Attempt, &j.WorkerID, &started)
+		j.StartedAt = started.Time
+		return j, err
+	}, selectLongestRunning, limit)
 }
 
 // order is that in which limits are looked for.

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -115,6 +116,12 @@ func assign(field any, stored string) {
 		if json.Unmarshal([]byte(stored), f) != nil {
 			*f = nil // like an invalid [Instant]
 		}
+	case *time.Duration:
+		*f, _ = time.ParseDuration(stored) // like an invalid [Instant]
+	case *bool:
+		*f = stored == trueText(true)
+	case *int:
+		*f, _ = strconv.Atoi(stored) // as well
 	case *time.Time:
 		var at Instant
 		_ = at.Scan(stored) // never fails

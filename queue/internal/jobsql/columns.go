@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +34,11 @@ var jobColumns = []column{
 	{"user_id", optional, rare, given, func(j *driver.Job) any { return &j.UserID }},
 	{"tags_json", optional, rare, given, func(j *driver.Job) any { return &j.Tags }},
 	{"expires_at", instant, rare, given, func(j *driver.Job) any { return &j.ExpiresAt }},
+	{"node", optional, rare, given, func(j *driver.Job) any { return &j.Node }},
+	{"timeout", optional, rare, given, func(j *driver.Job) any { return &j.Timeout }},
+	{"payload_version", optional, rare, given, func(j *driver.Job) any { return &j.PayloadVersion }},
+	{"sequence", optional, rare, given, func(j *driver.Job) any { return &j.Sequence }},
+	{"sequence_goes_on", optional, rare, given, func(j *driver.Job) any { return &j.SequenceGoesOn }},
 	{"trace", optional, rare, given, func(j *driver.Job) any { return &j.TraceParent }},
 	{"result_json", optional, rare, unset, func(j *driver.Job) any { return &j.Result }},
 	{"last_error", optional, rare, unset, func(j *driver.Job) any { return &j.LastError }},
@@ -146,14 +152,38 @@ func (c *column) insertField(in *InsertColumn) {
 		in.Text = func(j *NewJob) string { return string(valueOf[json.RawMessage](field(&j.Job))) }
 	case *[]string:
 		in.Text = func(j *NewJob) string { return NullTags(valueOf[[]string](field(&j.Job))).String }
+	case *time.Duration:
+		in.Text = func(j *NewJob) string { return numberText(valueOf[time.Duration](field(&j.Job)), time.Duration.String) }
 	case *int:
+		if c.kind == optional {
+			in.Text = func(j *NewJob) string { return numberText(valueOf[int](field(&j.Job)), strconv.Itoa) }
+			break
+		}
 		in.Number = func(j *NewJob) int { return valueOf[int](field(&j.Job)) }
+	case *bool:
+		in.Text = func(j *NewJob) string { return trueText(valueOf[bool](field(&j.Job))) }
 	case *time.Time:
 		in.Instant = func(j *NewJob) time.Time { return valueOf[time.Time](field(&j.Job)) }
 	default:
 		panic(fmt.Sprintf("jobsql: the column %s is a field of type %T, which nothing inserts", c.name, f))
 	}
 	in.Nullable = c.kind == optional || c.kind == instant
+}
+
+// numberText is the text of a number that is stored as one; empty for 0.
+func numberText[N int | time.Duration](n N, text func(N) string) string {
+	if n == 0 {
+		return ""
+	}
+	return text(n)
+}
+
+// trueText is the text of true; empty for false.
+func trueText(v bool) string {
+	if v {
+		return "true"
+	}
+	return ""
 }
 
 // valueOf returns what a field has whose address and type are known.

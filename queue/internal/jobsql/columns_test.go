@@ -99,8 +99,8 @@ func TestEveryHoldHasAName(t *testing.T) {
 			holds = append(holds, strconv.Itoa(int(at.Hold)))
 		}
 	}
-	require.Equal(t, holds, []string{jobsql.None, jobsql.Scheduled, jobsql.Limited, jobsql.Moving})
-	require.Equal(t, []string{"0", "1", "2", "3"}, holds)
+	require.Equal(t, holds, []string{jobsql.None, jobsql.Scheduled, jobsql.Limited, jobsql.Moving, jobsql.Waiting})
+	require.Equal(t, []string{"0", "1", "2", "3", "4"}, holds)
 }
 
 // A hold that has no name cannot be written down: SQL in Go has none by its number.

@@ -39,5 +39,6 @@ var Asked = map[string]string{
 	"selectDueSchedules": selectDueSchedules, "selectFinishedKinds": selectFinishedKinds, "selectReady": selectReady,
 	"selectScheduled": selectScheduled, "selectLimited": selectLimited, "selectMoving": selectMoving,
 	"selectRunning": selectRunning, "selectLast": selectLast, "countAhead": countAhead,
+	"selectKeyUses": selectKeyUses, "selectLongestRunning": selectLongestRunning, "selectCreated": selectCreated,
 	"selectThroughput": selectThroughput + "finished_at",
 }

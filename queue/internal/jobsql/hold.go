@@ -14,6 +14,7 @@ const (
 	Scheduled = string(rune('0' + driver.HoldScheduled))
 	Limited   = string(rune('0' + driver.HoldLimited))
 	Moving    = string(rune('0' + driver.HoldMoving))
+	Waiting   = string(rune('0' + driver.HoldWaiting))
 )
 
 // condition selects the jobs of a standing of the table. Each is the condition of a partial index.

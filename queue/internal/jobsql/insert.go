@@ -18,11 +18,19 @@ type NewJob struct {
 
 // NewJobOf returns the row of a job in a transaction at the given instant.
 func NewJobOf(job *driver.InsertJob, now time.Time) NewJob {
-	j := NewJob{InsertJob: job, Now: now, Due: now, Hold: HoldFor(job.NotBefore, now, job.LimitKey)}
-	if j.Hold == driver.HoldScheduled {
+	j := NewJob{InsertJob: job, Now: now, Due: now, Hold: NewHold(job, now)}
+	if job.NotBefore.After(now) {
 		j.Due = job.NotBefore
 	}
 	return j
+}
+
+// NewHold returns the hold of a job that is inserted.
+func NewHold(job *driver.InsertJob, now time.Time) driver.Hold {
+	if job.Waits || job.Sequence != "" {
+		return driver.HoldWaiting
+	}
+	return HoldFor(job.NotBefore, now, job.LimitKey)
 }
 
 // An InsertColumn is a column that the insert of a job writes: the value of one of the functions, or the same for all
@@ -61,10 +69,16 @@ func insertColumns() (inserted []InsertColumn) {
 }
 
 // Plain reports whether the job is a usual one: due, and with NULL in every optional column.
-func (j *NewJob) Plain() bool {
+func (j *NewJob) Plain() bool { return j.Node == "" && j.PlainInNode() }
+
+// PlainInNode is Plain for a job that may belong to a node.
+func (j *NewJob) PlainInNode() bool {
 	return j.Hold == driver.HoldNone && !slices.ContainsFunc(mayBeNull,
-		func(c InsertColumn) bool { return !c.IsNull(j) })
+		func(c InsertColumn) bool { return !c.IsNull(j) && c.Name != NodeColumn })
 }
+
+// NodeColumn is the name of the column with the node of a job.
+const NodeColumn = "node"
 
 // IsNull reports whether the job has NULL in the column.
 func (c *InsertColumn) IsNull(j *NewJob) bool {

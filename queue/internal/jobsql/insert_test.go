@@ -90,6 +90,8 @@ func fill(field reflect.Value, now time.Time) {
 		*f = []string{"a"}
 	case *json.RawMessage:
 		*f = json.RawMessage("1")
+	case *bool:
+		*f = true
 	default:
 		if field.Kind() == reflect.String {
 			field.SetString("x")
@@ -122,7 +124,8 @@ func TestTheRestOfANewJobIsNotThatOfTheRequest(t *testing.T) {
 	var given driver.InsertJob
 	leaves(reflect.ValueOf(&given.Job).Elem(), func(_ string, field reflect.Value) { fill(field, now) })
 	only := driver.InsertJob{Job: driver.Job{
-		ID: given.ID, Type: given.Type, Payload: given.Payload, Options: given.Options, TraceParent: given.TraceParent,
+		ID: given.ID, Type: given.Type, Payload: given.Payload, Options: given.Options, Node: given.Node,
+		TraceParent: given.TraceParent,
 	}}
 	require.Equal(t, written(only, now), written(given, now))
 }

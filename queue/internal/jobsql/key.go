@@ -5,7 +5,7 @@ import "github.com/postroom-go/postroom/queue/driver"
 // SelectHolder selects the type and payload of the job $1.
 const SelectHolder = `
 SELECT type, payload_json
-FROM jobs
+FROM /*q.*/jobs
 WHERE id = $1`
 
 // ScanHolder reads rows of [SelectHolder].

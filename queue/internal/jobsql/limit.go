@@ -14,7 +14,7 @@ import (
 
 const (
 	setLimit = `
-INSERT INTO job_limits (kind, name, paused, max_running, rate, period_us, burst, updated_at)
+INSERT INTO /*q.*/job_limits (kind, name, paused, max_running, rate, period_us, burst, updated_at)
 VALUES ($1, $2, FALSE, NULLIF(CAST($3 AS INTEGER), 0), NULLIF(CAST($4 AS INTEGER), 0), NULLIF(CAST($5 AS BIGINT), 0), NULLIF(CAST($6 AS INTEGER), 0), $7)
 ON CONFLICT (kind, name) DO UPDATE
 SET max_running = excluded.max_running,
@@ -24,14 +24,14 @@ SET max_running = excluded.max_running,
   updated_at = excluded.updated_at`
 
 	setPaused = `
-INSERT INTO job_limits (kind, name, paused, updated_at)
+INSERT INTO /*q.*/job_limits (kind, name, paused, updated_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (kind, name) DO UPDATE
 SET paused = excluded.paused,
   updated_at = excluded.updated_at`
 
 	deleteNoLimit = `
-DELETE FROM job_limits
+DELETE FROM /*q.*/job_limits
 WHERE kind = $1
   AND name = $2
   AND NOT paused
@@ -40,7 +40,7 @@ WHERE kind = $1
 
 	selectLimits = `
 SELECT kind, name, ` + limitColumns + `
-FROM job_limits
+FROM /*q.*/job_limits
 WHERE kind <> 'prefix'
   OR name <> '` + driver.CoalescePrefix + `'`
 
@@ -50,7 +50,7 @@ WHERE kind <> 'prefix'
 // LimitCoalesced sets, at $1, the queue's own limit of coalescing keys: one job of each runs at once. It is an ordinary
 // row, and exists from the first such job on.
 const LimitCoalesced = `
-INSERT INTO job_limits (kind, name, paused, max_running, updated_at)
+INSERT INTO /*q.*/job_limits (kind, name, paused, max_running, updated_at)
 VALUES ('prefix', '` + driver.CoalescePrefix + `', FALSE, 1, $1)
 ON CONFLICT (kind, name) DO NOTHING`
 

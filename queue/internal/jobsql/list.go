@@ -20,7 +20,7 @@ type statement struct {
 func ListJobs(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
 	s := &statement{dialect: dialect}
 	if s.byState(f) {
-		s.add("SELECT " + Columns + "\nFROM jobs\nWHERE id IN (\n")
+		s.add("SELECT " + Columns + "\nFROM /*q.*/jobs\nWHERE id IN (\n")
 		s.ids(f)
 		s.add(")\nORDER BY id DESC\nLIMIT ")
 		s.arg(f.Limit)
@@ -43,14 +43,14 @@ const (
 // nothing where few jobs are of the states and types.
 func listNewest(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
 	s := &statement{dialect: dialect}
-	s.add("SELECT " + Columns + "\nFROM jobs\nWHERE id IN (\nSELECT id\nFROM (\n")
-	s.add("SELECT id, type, state, created_at, tags_json\nFROM jobs")
+	s.add("SELECT " + Columns + "\nFROM /*q.*/jobs\nWHERE id IN (\nSELECT id\nFROM (\n")
+	s.add("SELECT id, type, state, created_at, tags_json\nFROM /*q.*/jobs")
 	s.where(driver.Filter{Before: f.Before}, "")
 	s.add("\nORDER BY id DESC\nLIMIT ")
 	if dialect == driver.SQLite {
 		s.add("CASE (\nSELECT COUNT(*)\nFROM (\n")
 		s.each(f, func(_ driver.State, standing string) {
-			s.add("SELECT 1\nFROM jobs")
+			s.add("SELECT 1\nFROM /*q.*/jobs")
 			s.where(driver.Filter{Types: f.Types}, standing)
 		})
 		s.add("\nLIMIT " + manyListed + ")) WHEN " + manyListed + " THEN " + newestWalked + " ELSE 0 END")
@@ -84,14 +84,14 @@ func CountJobs(dialect driver.Dialect, f driver.Filter) (query string, args []an
 		f.States = driver.States()
 	}
 	if !s.byState(f) {
-		s.add("SELECT state, COUNT(*)\nFROM jobs")
+		s.add("SELECT state, COUNT(*)\nFROM /*q.*/jobs")
 		s.where(f, "")
 		s.add("\nGROUP BY state")
 		return s.text.String(), s.args
 	}
 	s.add("SELECT state, CAST(SUM(n) AS BIGINT)\nFROM (\n")
 	s.each(f, func(state driver.State, standing string) {
-		s.add(fmt.Sprintf("SELECT '%s' AS state, COUNT(*) AS n\nFROM jobs", state))
+		s.add(fmt.Sprintf("SELECT '%s' AS state, COUNT(*) AS n\nFROM /*q.*/jobs", state))
 		s.where(withoutState(f), standing)
 	})
 	s.add(") AS counts\nGROUP BY state\nHAVING SUM(n) > 0")
@@ -153,7 +153,7 @@ func (s *statement) ids(f driver.Filter) {
 }
 
 func (s *statement) page(columns string, f driver.Filter, standing string) {
-	s.add("SELECT " + columns + "\nFROM jobs")
+	s.add("SELECT " + columns + "\nFROM /*q.*/jobs")
 	s.where(f, standing)
 	s.add("\nORDER BY " + s.id(standing) + " DESC\nLIMIT ")
 	s.arg(f.Limit)

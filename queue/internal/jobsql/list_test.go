@@ -165,7 +165,7 @@ func TestCheckTables(t *testing.T) {
 		exec(t, db, "DROP TABLE jobs")
 		migrated(t, db)
 		require.NoError(t, checker.CheckTables(t.Context()))
-		exec(t, db, "DROP TABLE job_moves")
+		exec(t, db, "DROP TABLE job_turn_marks")
 		require.ErrorIs(t, checker.CheckTables(t.Context()), driver.ErrNoTables,
 			"the migrations of an earlier version are not all")
 		ctx, cancel := context.WithCancel(t.Context())

@@ -12,70 +12,71 @@ import (
 
 const (
 	holdJobs = `
-UPDATE jobs
+UPDATE /*q.*/jobs
 SET hold = ` + Moving + `
 WHERE id IN (
   SELECT id
-  FROM jobs
+  FROM /*q.*/jobs
   WHERE state <> 'running'
     AND hold <> ` + Moving + `
+    AND ` + nodeIsHeld + `
   ORDER BY id
   LIMIT $1)
   AND state <> 'running'`
 
 	selectHeld = `
 SELECT id
-FROM jobs
+FROM /*q.*/jobs
 WHERE hold = ` + Moving + `
 ORDER BY id
 LIMIT $1`
 
 	selectNoted = `
 SELECT job_id
-FROM job_moves
+FROM /*q.*/job_moves
 ORDER BY job_id
 LIMIT $1`
 
 	// Each of these ends with a list of jobs.
 	noteMoved = `
-INSERT INTO job_moves (job_id)
+INSERT INTO /*q.*/job_moves (job_id)
 SELECT id
-FROM jobs
+FROM /*q.*/jobs
 WHERE hold = ` + Moving + `
   AND `
 
 	deleteHeld = `
-DELETE FROM jobs
+DELETE FROM /*q.*/jobs
 WHERE hold = ` + Moving + `
   AND `
 
 	selectMoved = `
 SELECT job_id
-FROM job_moves
+FROM /*q.*/job_moves
 WHERE `
 
 	deleteMoved = `
-DELETE FROM job_moves
+DELETE FROM /*q.*/job_moves
 WHERE `
 
 	// Of jobs that are not there, or have ended: nobody else would free them.
 	deleteFreedKeys = `
-DELETE FROM job_keys
+DELETE FROM /*q.*/job_keys
 WHERE scope IN ('unfinished', 'coalesce')
   AND NOT EXISTS (
     SELECT 1
-    FROM jobs
-    WHERE jobs.id = job_keys.job_id
+    FROM /*q.*/jobs
+    WHERE /*q.*/jobs.id = /*q.*/job_keys.job_id
       AND state IN ('queued', 'running'))
   AND `
 
 	selectTakenKeys = `
 SELECT idempotency_key
-FROM jobs
+FROM /*q.*/jobs
 WHERE ` + isWithoutKey
 
 	dropTakenKeys = `
-UPDATE jobs
+UPDATE /*q.*/jobs
 SET idempotency_key = NULL,
   key_scope = NULL
 WHERE ` + isWithoutKey
@@ -84,14 +85,15 @@ WHERE ` + isWithoutKey
 	isWithoutKey = `hold = ` + Moving + `
   AND idempotency_key IS NOT NULL
   AND (state IN ('queued', 'running') OR key_scope = 'forever')
-  AND NOT EXISTS (SELECT 1 FROM job_keys WHERE job_keys.key = idempotency_key AND job_keys.job_id = jobs.id)
-  AND EXISTS (SELECT 1 FROM job_keys WHERE job_keys.key = idempotency_key)
+  AND NOT EXISTS (SELECT 1 FROM /*q.*/job_keys WHERE /*q.*/job_keys.key = idempotency_key AND /*q.*/job_keys.job_id = /*q.*/jobs.id)
+  AND EXISTS (SELECT 1 FROM /*q.*/job_keys WHERE /*q.*/job_keys.key = idempotency_key)
   AND `
 
 	releaseHeld = `
-UPDATE jobs
+UPDATE /*q.*/jobs
 SET hold = CASE
   WHEN state <> 'queued' THEN ` + None + `
+  WHEN ` + Waits + ` THEN ` + Waiting + `
   WHEN not_before > $1 THEN ` + Scheduled + `
   WHEN limit_key IS NOT NULL THEN ` + Limited + `
   ELSE ` + None + `
@@ -101,7 +103,7 @@ WHERE hold = ` + Moving + `
 
 	selectLimitKeys = `
 SELECT DISTINCT limit_key
-FROM jobs
+FROM /*q.*/jobs
 WHERE state = 'queued'
   AND hold = ` + Limited + `
   AND `
@@ -170,9 +172,14 @@ func (s *Store) InsertRows(
 	if err := checkRows(name, rows); err != nil {
 		return 0, err
 	}
+	if len(rows.Values) > 0 && (name == driver.TableFlows || name == driver.TableTurns) {
+		if err := s.countEnds(ctx, tx); err != nil {
+			return 0, err
+		}
+	}
 	for _, values := range rows.Values {
 		insert := &statement{dialect: s.Engine}
-		insert.add("INSERT INTO " + string(name) + " (" + strings.Join(rows.Columns, ", ") + ")\nVALUES ")
+		insert.add("INSERT INTO /*q.*/" + string(name) + " (" + strings.Join(rows.Columns, ", ") + ")\nVALUES ")
 		insert.list(values)
 		insert.add("\nON CONFLICT DO NOTHING")
 		res, err := tx.ExecContext(ctx, insert.text.String(), insert.args...)

@@ -10,7 +10,7 @@ import (
 // The next claim takes in what has become due, as if its time had come. A job that was enqueued beside this is due
 // later than this has begun, and stays where it waits: claims find it there and nowhere before.
 const promoteScheduled = `
-UPDATE jobs
+UPDATE /*q.*/jobs
 SET not_before = $1
 WHERE state = 'queued'
   AND hold = ` + Scheduled + `
@@ -23,16 +23,20 @@ func (s *Store) PromoteScheduled(ctx context.Context, tx *driver.WriteTx) (int, 
 		return 0, err
 	}
 	n, err := res.RowsAffected()
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(ctx, promoteAwaits, dbtime.Of(tx.Now()))
 	return int(n), err
 }
 
 const (
 	selectOne     = `SELECT 1`
-	selectNoMoves = `SELECT job_id FROM job_moves LIMIT 0`
-	selectAnyJobs = `SELECT COUNT(*) FROM (SELECT 1 FROM jobs LIMIT 1) AS found`
+	selectNoRows  = `SELECT id FROM /*q.*/job_turn_marks LIMIT 0` // of the table that was added last
+	selectAnyJobs = `SELECT COUNT(*) FROM (SELECT 1 FROM /*q.*/jobs LIMIT 1) AS found`
 )
 
-var selectNoJobs = `SELECT ` + Columns + `, hold FROM jobs LIMIT 0`
+var selectNoJobs = `SELECT ` + Columns + `, hold FROM /*q.*/jobs LIMIT 0`
 
 // CheckTables implements [driver.TableChecker].
 func (s *Store) CheckTables(ctx context.Context) error {
@@ -45,7 +49,7 @@ func (s *Store) CheckTables(ctx context.Context) error {
 	}
 	switch {
 	case answered(selectNoJobs) == nil:
-		if err := answered(selectNoMoves); err != nil {
+		if err := answered(selectNoRows); err != nil {
 			return driver.ErrNoTables // an earlier version has made them
 		}
 		return nil

@@ -6,27 +6,27 @@ const SelectFinished = `
 WITH RECURSIVE types (type) AS (
   SELECT (
     SELECT type
-    FROM jobs
+    FROM /*q.*/jobs
     WHERE state = $1
       AND finished_at IS NOT NULL
     ORDER BY type
     LIMIT 1)
   UNION ALL
   SELECT (
-    SELECT jobs.type
-    FROM jobs
+    SELECT /*q.*/jobs.type
+    FROM /*q.*/jobs
     WHERE state = $1
       AND finished_at IS NOT NULL
-      AND jobs.type > types.type
-    ORDER BY jobs.type
+      AND /*q.*/jobs.type > types.type
+    ORDER BY /*q.*/jobs.type
     LIMIT 1)
   FROM types
   WHERE type IS NOT NULL)
 SELECT type, (
   SELECT MIN(finished_at)
-  FROM jobs
+  FROM /*q.*/jobs
   WHERE state = $1
-    AND jobs.type = types.type
+    AND /*q.*/jobs.type = types.type
     AND finished_at IS NOT NULL)
 FROM types
 WHERE type IS NOT NULL`

@@ -10,14 +10,12 @@ import (
 const (
 	// Steps, attempts and logs go with their job.
 	deleteFinished = `
-DELETE FROM jobs
-WHERE state IN ('completed', 'failed', 'canceled')
-  AND hold <> ` + Moving + `
-  AND `
+DELETE FROM /*q.*/jobs
+WHERE hold <> ` + Moving
 
 	// By the keys first, which have an index: there may be very many.
 	deleteKeys = `
-DELETE FROM job_keys
+DELETE FROM /*q.*/job_keys
 WHERE `
 )
 
@@ -35,11 +33,25 @@ func scanRemoved(row Scanner) (r removed, err error) {
 }
 
 // RemoveFinished implements [driver.Remover].
-func (s *Store) RemoveFinished(ctx context.Context, tx *driver.WriteTx, jobIDs []string) (ids []string, err error) {
-	if len(jobIDs) == 0 {
+func (s *Store) RemoveFinished(
+	ctx context.Context, tx *driver.WriteTx, req driver.RemoveRequest,
+) (ids []string, err error) {
+	if len(req.JobIDs) == 0 {
 		return nil, nil
 	}
-	jobs := s.about(deleteFinished, "id", jobIDs)
+	states := make([]string, len(req.States))
+	for i, state := range req.States {
+		if err := driver.CheckFinished(state); err != nil {
+			return nil, err
+		}
+		states[i] = string(state)
+	}
+	jobs := s.about(deleteFinished+"\n  AND ", "id", req.JobIDs)
+	// An expression, so that no index of states is taken for that of the ids.
+	jobs.in("\n  AND ", "state || ''", states)
+	if !req.Keys {
+		jobs.add("\n  AND " + NodeHasEnded)
+	}
 	jobs.add("\nRETURNING id, idempotency_key")
 	rows, err := queryRows(ctx, tx, scanRemoved, jobs.text.String(), jobs.args...)
 	if err != nil {
@@ -52,11 +64,33 @@ func (s *Store) RemoveFinished(ctx context.Context, tx *driver.WriteTx, jobIDs [
 			keys = append(keys, r.key.String)
 		}
 	}
-	if len(keys) == 0 {
+	if len(keys) == 0 || !req.Keys {
 		return ids, nil
 	}
 	list := s.about(deleteKeys, "key", keys)
 	list.in("\n  AND ", "job_id", ids) // others may have taken a key since
 	_, err = tx.ExecContext(ctx, list.text.String(), list.args...)
 	return ids, err
+}
+
+const selectJobErrors = `
+SELECT id, type, state, last_error, updated_at
+FROM /*q.*/jobs
+WHERE last_error IS NOT NULL
+  AND `
+
+var _ driver.ErrorReader = (*Store)(nil)
+
+// JobErrors implements [driver.ErrorReader].
+func (s *Store) JobErrors(ctx context.Context, jobIDs []string) ([]driver.JobError, error) {
+	if len(jobIDs) == 0 {
+		return nil, nil
+	}
+	list := s.about(selectJobErrors, "id", jobIDs)
+	return read(ctx, s, func(row Scanner) (e driver.JobError, err error) {
+		var at Instant
+		err = row.Scan(&e.JobID, &e.Type, &e.State, &e.Error, &at)
+		e.At = at.Time
+		return e, err
+	}, list.text.String(), list.args...)
 }

@@ -85,12 +85,12 @@ func ScanAttempt(row Scanner) (driver.AttemptRecord, error) {
 func ScanWorker(row Scanner) (driver.Worker, error) {
 	var w driver.Worker
 	var at Instant
-	var types sql.NullString
-	err := row.Scan(&w.ID, &w.Beat, &at, &types)
+	var types, version sql.NullString
+	err := row.Scan(&w.ID, &w.Beat, &at, &types, &version)
 	if types.Valid && json.Unmarshal([]byte(types.String), &w.Types) != nil {
 		w.Types = nil // like an invalid [Instant]
 	}
-	w.BeatAt = at.Time
+	w.BeatAt, w.Version = at.Time, version.String
 	return w, err
 }
 

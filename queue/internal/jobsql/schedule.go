@@ -13,21 +13,21 @@ const (
 	scheduleColumns = `name, cron, zone, catch_up, type, payload_json, options_json, paused, next_at, last_at, created_at, updated_at`
 
 	insertSchedule = `
-INSERT INTO job_schedules (` + scheduleColumns + `)
+INSERT INTO /*q.*/job_schedules (` + scheduleColumns + `)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (name) DO NOTHING
 RETURNING name`
 
 	// Writing what is there locks the row, on engines that lock rows.
 	lockSchedule = `
-UPDATE job_schedules
+UPDATE /*q.*/job_schedules
 SET paused = paused
 WHERE name = $1
 RETURNING ` + scheduleColumns
 
 	// The name is set to itself so that the parameters stand in the order of the columns.
 	updateSchedule = `
-UPDATE job_schedules
+UPDATE /*q.*/job_schedules
 SET name = $1,
   cron = $2,
   zone = $3,
@@ -44,25 +44,25 @@ WHERE name = $1
 RETURNING name`
 
 	deleteSchedule = `
-DELETE FROM job_schedules
+DELETE FROM /*q.*/job_schedules
 WHERE name = $1
 RETURNING name`
 
 	selectSchedules = `
 SELECT ` + scheduleColumns + `
-FROM job_schedules
+FROM /*q.*/job_schedules
 ORDER BY name`
 
 	// Both by the index job_schedules_next.
 	selectDueSchedules = `
 SELECT ` + scheduleColumns + `
-FROM job_schedules
+FROM /*q.*/job_schedules
 WHERE next_at <= $1
 ORDER BY next_at, name`
 
 	selectNextInstant = `
 SELECT MIN(next_at)
-FROM job_schedules
+FROM /*q.*/job_schedules
 WHERE next_at > $1`
 )
 

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -24,7 +27,8 @@ type reading struct {
 	types   map[string]*typeReading
 	workers map[string]int // running jobs
 	// since is how far back every type has been counted.
-	since time.Time
+	since    time.Time
+	enqueued map[time.Time]int
 }
 
 type typeReading struct {
@@ -39,9 +43,9 @@ func ReadStats(
 ) (*driver.Stats, error) {
 	r := reading{
 		db: db, dialect: dialect, StatsQuery: query, since: query.Since,
-		types: map[string]*typeReading{}, workers: map[string]int{},
+		types: map[string]*typeReading{}, workers: map[string]int{}, enqueued: map[time.Time]int{},
 	}
-	for _, part := range []func(context.Context) error{r.finished, r.queued, r.running} {
+	for _, part := range []func(context.Context) error{r.finished, r.queued, r.running, r.created} {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}
@@ -186,7 +190,17 @@ func (r *reading) queued(ctx context.Context) error {
 		return err
 	}
 	moving := func(t *typeReading) *int { return &t.Moving }
-	return r.held(ctx, moving, moving, selectMoving, r.MaxCount)
+	if err := r.held(ctx, moving, moving, selectMoving, r.MaxCount); err != nil {
+		return err
+	}
+	waiting, err := queryRows(ctx, r.db, func(row Scanner) (c counted, err error) {
+		err = row.Scan(&c.name, &c.n)
+		return c, err
+	}, selectWaiting, r.MaxCount)
+	for _, line := range waiting {
+		r.ofType(line.name).Waiting = line.n
+	}
+	return err
 }
 
 // held counts the queued jobs with one hold, as due when the time of the first of them has come, and else as ahead.
@@ -226,6 +240,52 @@ func (r *reading) running(ctx context.Context) error {
 	return err
 }
 
+// idPrefix is how much of an id, which begins with the milliseconds of its time, is the time of a bucket: 4 s.
+const (
+	idPrefix = 10
+	idStep   = 4096 * time.Millisecond
+)
+
+// created counts the jobs by when they were enqueued, from the index of their ids alone.
+func (r *reading) created(ctx context.Context) error {
+	groups, err := queryRows(ctx, r.db, func(row Scanner) (c counted, err error) {
+		err = row.Scan(&c.name, &c.n)
+		return c, err
+	}, selectCreated, idAt(r.Since), r.MaxCount)
+	total, first := 0, r.Now
+	for _, g := range groups {
+		at, ok := timeOfID(g.name)
+		if !ok {
+			continue // an id that is not the queue's own
+		}
+		total += g.n
+		r.enqueued[at.Truncate(r.Bucket)] += g.n
+		if at.Before(first) {
+			first = at
+		}
+	}
+	if whole := first.Truncate(r.Bucket).Add(r.Bucket); total == r.MaxCount && whole.After(r.since) {
+		r.since = whole
+	}
+	return err
+}
+
+// idAt is the lowest beginning of the ids of a time.
+func idAt(at time.Time) string {
+	digits := fmt.Sprintf("%012x", at.UnixMilli())
+	return digits[:8] + "-" + digits[8:]
+}
+
+// timeOfID is the time of the beginning of an id.
+func timeOfID(prefix string) (time.Time, bool) {
+	digits := strings.Replace(prefix, "-", "", 1)
+	steps, err := strconv.ParseInt(digits, 16, 64)
+	if err != nil || len(digits) != idPrefix-1 {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(steps * idStep.Milliseconds()).UTC(), true
+}
+
 func (r *reading) stats(workers []driver.Worker) *driver.Stats {
 	stats := &driver.Stats{At: r.Now, Since: r.since, Bucket: r.Bucket, MaxCount: r.MaxCount}
 	for _, name := range slices.Sorted(maps.Keys(r.types)) {
@@ -235,6 +295,9 @@ func (r *reading) stats(workers []driver.Worker) *driver.Stats {
 		}
 		t.Wait, t.Run = percentiles(t.wait), percentiles(t.run)
 		stats.Types = append(stats.Types, t.TypeStats)
+	}
+	for at := r.since; !at.After(r.Now); at = at.Add(r.Bucket) {
+		stats.Enqueued = append(stats.Enqueued, r.enqueued[at])
 	}
 	for _, w := range workers {
 		stats.Workers = append(stats.Workers, driver.WorkerStats{Worker: w, Running: r.workers[w.ID]})

@@ -4,16 +4,16 @@ package jobsql
 const (
 	// StartStep takes the instant besides. A step that has finished stays as it is.
 	StartStep = `
-INSERT INTO job_steps (job_id, name, attempt, started_at)
+INSERT INTO /*q.*/job_steps (job_id, name, attempt, started_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (job_id, name) DO UPDATE
 SET attempt = excluded.attempt,
   started_at = excluded.started_at
-WHERE job_steps.finished_at IS NULL`
+WHERE /*q.*/job_steps.finished_at IS NULL`
 
 	// FinishStep takes when the step started, when it finished, and its result besides.
 	FinishStep = `
-INSERT INTO job_steps (job_id, name, attempt, started_at, finished_at, result_json)
+INSERT INTO /*q.*/job_steps (job_id, name, attempt, started_at, finished_at, result_json)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (job_id, name) DO UPDATE
 SET attempt = excluded.attempt,
@@ -22,11 +22,11 @@ SET attempt = excluded.attempt,
 
 	// SaveCursor takes the instant and the cursor besides. It returns no row where the step has finished.
 	SaveCursor = `
-INSERT INTO job_steps (job_id, name, attempt, started_at, result_json)
+INSERT INTO /*q.*/job_steps (job_id, name, attempt, started_at, result_json)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (job_id, name) DO UPDATE
 SET attempt = excluded.attempt,
   result_json = excluded.result_json
-WHERE job_steps.finished_at IS NULL
+WHERE /*q.*/job_steps.finished_at IS NULL
 RETURNING name`
 )

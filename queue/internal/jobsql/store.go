@@ -22,6 +22,14 @@ type Store struct {
 	HoldClaims func(ctx context.Context, tx *driver.WriteTx) error
 	// OpenKeys makes the next claims examine the limit keys of the target, whose limit has changed.
 	OpenKeys func(ctx context.Context, tx *driver.WriteTx, target driver.Target) error
+	// CancelJobs and RetryJob are the methods of the engine's [driver.Finisher].
+	CancelJobs func(ctx context.Context, tx *driver.WriteTx, req driver.CancelRequest) ([]string, error)
+	RetryJob   func(ctx context.Context, tx *driver.WriteTx, jobID string) error
+	// CountEnds has the ends of jobs counted from now on, before the first flow or sequence is stored; nil if they always
+	// are.
+	CountEnds func(ctx context.Context, tx *driver.WriteTx) error
+	// GiveTurns examines marked sequences where several claims do so at a time; nil if each has the database alone.
+	GiveTurns func(ctx context.Context, tx *driver.WriteTx) (more bool, err error)
 	// KeyIsOpen is the condition that claims know the jobs that wait for the limit key waiting.limit_key, although the
 	// key is not in job_limit_marks.
 	KeyIsOpen string
@@ -41,46 +49,46 @@ var (
 const (
 	selectSteps = `
 SELECT job_id, name, attempt, started_at, finished_at, result_json
-FROM job_steps
+FROM /*q.*/job_steps
 WHERE job_id = $1
 ORDER BY started_at, name`
 
 	selectAttempts = `
 SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
-FROM job_attempts
+FROM /*q.*/job_attempts
 WHERE job_id = $1
 UNION ALL
 SELECT id, attempt, worker_id, state, '', '', started_at, finished_at
-FROM jobs
+FROM /*q.*/jobs
 WHERE id = $1
   AND state IN ('running', 'completed')
 ORDER BY attempt`
 
 	selectLogs = `
 SELECT job_id, attempt, line, at, level, message, attrs_json
-FROM job_logs
+FROM /*q.*/job_logs
 WHERE job_id = $1
 ORDER BY attempt, line`
 
 	selectFirstKeyExpiry = `
 SELECT MIN(expires_at)
-FROM job_keys
+FROM /*q.*/job_keys
 WHERE expires_at IS NOT NULL`
 
 	selectFirstRate = `
 SELECT MIN(arrival)
-FROM job_rates`
+FROM /*q.*/job_rates`
 )
 
 var selectJob = `
 SELECT ` + Columns + `
-FROM jobs
+FROM /*q.*/jobs
 WHERE id = $1`
 
 // SelectWorkerJobs selects the running jobs of the worker $1, with [Columns].
 var SelectWorkerJobs = `
 SELECT ` + Columns + `
-FROM jobs
+FROM /*q.*/jobs
 WHERE state = 'running'
   AND worker_id = $1
 ORDER BY id`
@@ -189,7 +197,7 @@ func (s *Store) ReadJobs(ctx context.Context, tx *driver.WriteTx, jobIDs []strin
 	if len(jobIDs) == 0 {
 		return nil, nil
 	}
-	list := s.about("SELECT "+Columns+"\nFROM jobs\nWHERE ", "id", jobIDs)
+	list := s.about("SELECT "+Columns+"\nFROM /*q.*/jobs\nWHERE ", "id", jobIDs)
 	rows, err := tx.QueryContext(ctx, list.text.String(), list.args...)
 	return ScanJobs(rows, err, len(jobIDs))
 }

@@ -27,6 +27,8 @@ var tables = map[driver.Table]table{
 		keys: 1, jobID: "job_id", only: "scope IN ('forever', 'period')"},
 	driver.TableSteps: {columns: slices.Concat(of(text, "job_id", "name"), of(number, "attempt"),
 		of(instant, "started_at", "finished_at"), of(optional, "result_json")), keys: 2, jobID: "job_id"},
+	driver.TableSignals: {columns: slices.Concat(of(text, "job_id", "name"), of(number, "number", "attempt"),
+		of(instant, "awaited_at", "until_at", "answered_at"), of(optional, "payload_json")), keys: 3, jobID: "job_id"},
 	driver.TableAttempts: {columns: slices.Concat(of(text, "job_id"), of(number, "attempt"),
 		of(text, "worker_id", "kind", "error", "stack"), of(instant, "started_at", "finished_at")), keys: 2,
 		jobID: "job_id"},
@@ -34,6 +36,14 @@ var tables = map[driver.Table]table{
 		of(text, "level", "message"), of(optional, "attrs_json")), keys: 3, jobID: "job_id"},
 	driver.TableLimits: {columns: slices.Concat(of(text, "kind", "name"), of(truth, "paused"),
 		of(number, "max_running", "rate", "period_us", "burst"), of(instant, "updated_at")), keys: 2},
+	driver.TableFlows: {columns: slices.Concat(of(text, "id", "name", "state"), of(number, "nodes", "ended", "failed",
+		"canceled"), of(instant, "deadline", "created_at", "updated_at", "finished_at")), keys: 1, jobID: "id"},
+	driver.TableNodes: {columns: slices.Concat(of(text, "id", "flow_id", "name", "state"), of(number, "waits", "total",
+		"completed", "failed", "canceled", "moving"), of(instant, "updated_at", "finished_at")), keys: 1, jobID: "flow_id"},
+	driver.TableEdges: {columns: slices.Concat(of(text, "from_node", "to_node", "policy"), of(number, "passed")), keys: 2,
+		jobID: "from_node"},
+	driver.TableTurns: {columns: slices.Concat(of(number, "number"), of(text, "sequence", "job_id"), of(number, "turn",
+		"moving")), keys: 1, jobID: "job_id"},
 	driver.TableRates: {columns: slices.Concat(of(text, "kind", "name"), of(instant, "arrival")), keys: 2},
 }
 
@@ -62,7 +72,7 @@ func (t *table) names() []string {
 }
 
 func (t *table) selectFrom(name driver.Table) string {
-	return "SELECT " + strings.Join(t.names(), ", ") + "\nFROM " + string(name)
+	return "SELECT " + strings.Join(t.names(), ", ") + "\nFROM /*q.*/" + string(name)
 }
 
 // scan reads a row of all columns.

@@ -3,13 +3,13 @@ package jobsql
 const (
 	// EnsureWorker registers the worker $1 at $2, unless it is registered.
 	EnsureWorker = `
-INSERT INTO job_workers (id, beat, beat_at)
+INSERT INTO /*q.*/job_workers (id, beat, beat_at)
 VALUES ($1, 0, $2)
 ON CONFLICT (id) DO NOTHING`
 
 	// DeleteWorker removes the worker $1.
 	DeleteWorker = `
-DELETE FROM job_workers
+DELETE FROM /*q.*/job_workers
 WHERE id = $1`
 
 	// DeleteWorkerAt removes the worker $1 unless it has beaten since its beat $2, and returns its id if it has not.
@@ -20,6 +20,6 @@ RETURNING id`
 	// SelectWorker returns the id of the worker $1 if it is registered.
 	SelectWorker = `
 SELECT id
-FROM job_workers
+FROM /*q.*/job_workers
 WHERE id = $1`
 )

@@ -1,0 +1,407 @@
+package jobsql
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// NodeWaits is the condition that a job's node has not opened.
+const NodeWaits = `node IS NOT NULL AND EXISTS (SELECT 1 FROM /*q.*/job_nodes WHERE /*q.*/job_nodes.id = node AND waits > 0)`
+
+// NodeHasEnded is the condition that a job belongs to no node of a flow that has not ended, whose handlers may read its
+// result.
+const NodeHasEnded = `(node IS NULL OR NOT EXISTS (
+      SELECT 1
+      FROM /*q.*/job_nodes
+      JOIN /*q.*/job_flows ON /*q.*/job_flows.id = flow_id
+      WHERE /*q.*/job_nodes.id = node
+        AND /*q.*/job_flows.finished_at IS NULL))`
+
+const (
+	flowColumns = `id, name, state, nodes, ended, deadline, created_at, updated_at, finished_at`
+	nodeColumns = `id, flow_id, name, state, waits, total, completed, failed, canceled, moving = 1, updated_at,
+  finished_at`
+
+	insertFlow = `
+INSERT INTO /*q.*/job_flows (id, name, state, nodes, deadline, created_at, updated_at)
+VALUES ($1, $2, 'running', 0, $3, $4, $4)`
+
+	selectFlow = `
+SELECT ` + flowColumns + `
+FROM /*q.*/job_flows
+WHERE id = $1`
+
+	selectFlows = `
+SELECT ` + flowColumns + `
+FROM /*q.*/job_flows
+WHERE id < $1
+ORDER BY id DESC
+LIMIT $2`
+
+	selectNodes = `
+SELECT ` + nodeColumns + `
+FROM /*q.*/job_nodes
+WHERE flow_id = $1
+ORDER BY name`
+
+	selectNode = `
+SELECT ` + nodeColumns + `
+FROM /*q.*/job_nodes
+WHERE id = $1`
+
+	// By the prefix of the index: an edge is between nodes of one flow.
+	selectEdges = `
+SELECT from_node, to_node, policy, passed
+FROM /*q.*/job_edges
+WHERE from_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1)
+ORDER BY from_node, to_node`
+
+	addFlowNodes = `
+UPDATE /*q.*/job_flows
+SET nodes = nodes + $2,
+  updated_at = $3
+WHERE id = $1`
+
+	addNodeJobs = `
+UPDATE /*q.*/job_nodes
+SET total = total + $2,
+  updated_at = $3
+WHERE id = $1`
+
+	setCanceling = `
+UPDATE /*q.*/job_flows
+SET state = 'canceling',
+  updated_at = $2
+WHERE id = $1`
+
+	cancelNodes = `
+INSERT INTO /*q.*/job_node_tasks (node, task, reason)
+SELECT id, 'cancel', 'the flow was canceled'
+FROM /*q.*/job_nodes
+WHERE flow_id = $1
+  AND finished_at IS NULL`
+
+	retryTasks = `
+INSERT INTO /*q.*/job_node_tasks (node, task)
+SELECT id, 'retry'
+FROM /*q.*/job_nodes
+WHERE flow_id = $1
+  AND state IN ('failed', 'canceled')`
+
+	retryNodes = `
+UPDATE /*q.*/job_nodes
+SET state = 'retrying',
+  finished_at = NULL,
+  updated_at = $2
+WHERE flow_id = $1
+  AND state IN ('failed', 'canceled')`
+
+	// Nodes that ran after the end of others wait for them again.
+	waitAgain = `
+UPDATE /*q.*/job_edges
+SET passed = 0
+WHERE passed = 1
+  AND from_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1 AND state = 'retrying')
+  AND to_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1 AND state = 'retrying')`
+
+	selectFlowOfNode = `
+SELECT flow_id
+FROM /*q.*/job_nodes
+WHERE id = $1`
+
+	selectOldFlows = `
+SELECT id
+FROM /*q.*/job_flows
+WHERE finished_at < $1
+  AND ` + hasNoJobs + `
+ORDER BY finished_at
+LIMIT $2`
+
+	pruneFlows = `
+DELETE FROM /*q.*/job_flows
+WHERE finished_at IS NOT NULL
+  AND ` + hasNoJobs + `
+  AND `
+
+	// The jobs of an ended flow go by their own retention.
+	hasNoJobs = `NOT EXISTS (
+    SELECT 1
+    FROM /*q.*/job_nodes
+    JOIN /*q.*/jobs ON /*q.*/jobs.node = /*q.*/job_nodes.id
+    WHERE /*q.*/job_nodes.flow_id = /*q.*/job_flows.id)`
+)
+
+var selectNodeJobs = `
+SELECT ` + Columns + `
+FROM /*q.*/jobs
+WHERE node = $1
+  AND id > $2
+ORDER BY id
+LIMIT $3`
+
+var _ driver.FlowStore = (*Store)(nil)
+
+// AddFlow implements [driver.FlowWriter].
+func (s *Store) AddFlow(ctx context.Context, tx *driver.WriteTx, f driver.Flow) error {
+	if err := s.countEnds(ctx, tx); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, insertFlow, f.ID, f.Name, dbtime.Of(f.Deadline), dbtime.Of(tx.Now()))
+	return err
+}
+
+func (s *Store) countEnds(ctx context.Context, tx *driver.WriteTx) error {
+	if s.CountEnds == nil {
+		return nil
+	}
+	return s.CountEnds(ctx, tx)
+}
+
+// LockFlow implements [driver.FlowWriter].
+func (s *Store) LockFlow(ctx context.Context, tx *driver.WriteTx, flowID string) (*driver.Flow, []driver.Node, error) {
+	f, err := s.lockFlow(ctx, tx, flowID)
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes, err := queryRows(ctx, tx, scanNode, selectNodes, flowID)
+	return f, nodes, err
+}
+
+func (s *Store) lockFlow(ctx context.Context, tx *driver.WriteTx, flowID string) (*driver.Flow, error) {
+	flows, err := queryRows(ctx, tx, scanFlow, selectFlow+s.forUpdate(), flowID)
+	if err == nil && len(flows) == 0 {
+		err = driver.ErrFlowNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &flows[0], nil
+}
+
+// forUpdate locks the selected rows where the engine locks rows.
+func (s *Store) forUpdate() string {
+	if s.Engine == driver.Postgres {
+		return "\nFOR NO KEY UPDATE"
+	}
+	return ""
+}
+
+// AddNodes implements [driver.FlowWriter].
+func (s *Store) AddNodes(
+	ctx context.Context, tx *driver.WriteTx, flowID string, nodes []driver.Node, edges []driver.Edge,
+) error {
+	f, existing, err := s.LockFlow(ctx, tx, flowID)
+	if err != nil {
+		return err
+	}
+	if f.State == driver.FlowCanceling || f.State == driver.FlowCanceled {
+		return driver.ErrFinished
+	}
+	states := make(map[string]driver.FlowState, len(existing))
+	for i := range existing {
+		states[existing[i].ID] = existing[i].State
+	}
+	waits, after := make(map[string]int), make(map[string]bool)
+	var tasks, edgeRows, nodeRows [][]any
+	handled := false // a failure that the flow may have counted
+	for _, e := range edges {
+		at := states[e.From]
+		e.Passed = at == driver.FlowCompleted || (at.Finished() && e.Policy == driver.EdgeRun)
+		after[e.To] = true
+		passed := 1
+		if !e.Passed {
+			passed = 0
+			waits[e.To]++
+		}
+		edgeRows = append(edgeRows, []any{e.From, e.To, string(e.Policy), passed})
+		handled = handled || (at.Finished() && e.Policy == driver.EdgeRun)
+		if at.Finished() && !e.Passed {
+			tasks = append(tasks, []any{e.To, "cancel", "what it waits for has " + string(at)})
+		}
+	}
+	for _, n := range nodes {
+		state := driver.FlowRunning
+		if waits[n.ID] > 0 {
+			state = driver.FlowWaiting
+		} else if n.Total == 0 || after[n.ID] {
+			tasks = append(tasks, []any{n.ID, "release", nil})
+		}
+		nodeRows = append(nodeRows, []any{n.ID, flowID, n.Name, string(state), waits[n.ID], n.Total, tx.Now()})
+	}
+	for _, t := range []struct {
+		into string
+		rows [][]any
+	}{
+		{"/*q.*/job_nodes (id, flow_id, name, state, waits, total, updated_at)", nodeRows},
+		{"/*q.*/job_edges (from_node, to_node, policy, passed)", edgeRows},
+		{"/*q.*/job_node_tasks (node, task, reason)", tasks},
+	} {
+		if err := s.insertAll(ctx, tx, t.into, t.rows); err != nil {
+			return err
+		}
+	}
+	if handled {
+		if _, err := tx.ExecContext(ctx, recountBad, flowID); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, addFlowNodes, flowID, len(nodes), dbtime.Of(tx.Now()))
+	return err
+}
+
+// insertAll inserts rows, many with each statement.
+func (s *Store) insertAll(ctx context.Context, tx *driver.WriteTx, into string, rows [][]any) error {
+	for some := range slices.Chunk(rows, 100) {
+		insert := &statement{dialect: s.Engine}
+		insert.add("INSERT INTO " + into + "\nVALUES ")
+		for i, values := range some {
+			if i > 0 {
+				insert.add(", ")
+			}
+			insert.list(values)
+		}
+		if _, err := tx.ExecContext(ctx, insert.text.String(), insert.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddJobs implements [driver.FlowWriter].
+func (s *Store) AddJobs(ctx context.Context, tx *driver.WriteTx, nodeID string, n int) error {
+	_, err := tx.ExecContext(ctx, addNodeJobs, nodeID, n, dbtime.Of(tx.Now()))
+	return err
+}
+
+// CancelFlow implements [driver.FlowWriter].
+func (s *Store) CancelFlow(ctx context.Context, tx *driver.WriteTx, flowID string) error {
+	f, err := s.lockFlow(ctx, tx, flowID)
+	if err != nil {
+		return err
+	}
+	if f.State.Finished() {
+		return driver.ErrFinished
+	}
+	if err := s.stays(ctx, tx, flowID); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, setCanceling, flowID, dbtime.Of(tx.Now())); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, cancelNodes, flowID)
+	return err
+}
+
+// RetryFlow implements [driver.FlowWriter].
+func (s *Store) RetryFlow(ctx context.Context, tx *driver.WriteTx, flowID string) error {
+	f, err := s.lockFlow(ctx, tx, flowID)
+	switch {
+	case err != nil:
+		return err
+	case !f.State.Finished():
+		return driver.ErrNotFinished
+	}
+	if err := s.stays(ctx, tx, flowID); err != nil {
+		return err
+	}
+	res, err := tx.ExecContext(ctx, retryTasks, flowID)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return orError(err, driver.ErrFinished)
+	}
+	if _, err := tx.ExecContext(ctx, retryNodes, flowID, dbtime.Of(tx.Now())); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, waitAgain, flowID)
+	return err
+}
+
+func orError(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// PruneFlows implements [driver.FlowWriter].
+func (s *Store) PruneFlows(ctx context.Context, tx *driver.WriteTx, flowIDs []string) error {
+	return s.exec(ctx, tx, pruneFlows, "id", flowIDs)
+}
+
+// OldFlows implements [driver.FlowReader].
+func (s *Store) OldFlows(ctx context.Context, before time.Time, limit int) ([]string, error) {
+	return read(ctx, s, ScanText, selectOldFlows, dbtime.Of(before), limit)
+}
+
+// Flow implements [driver.FlowReader].
+func (s *Store) Flow(ctx context.Context, flowID string) (*driver.Flow, error) {
+	flows, err := read(ctx, s, scanFlow, selectFlow, flowID)
+	if err == nil && len(flows) == 0 {
+		err = driver.ErrFlowNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &flows[0], nil
+}
+
+// Flows implements [driver.FlowReader].
+func (s *Store) Flows(ctx context.Context, before string, limit int) ([]driver.Flow, error) {
+	if before == "" {
+		before = "~" // after every id
+	}
+	return read(ctx, s, scanFlow, selectFlows, before, limit)
+}
+
+// Nodes implements [driver.FlowReader].
+func (s *Store) Nodes(ctx context.Context, flowID string) ([]driver.Node, error) {
+	return read(ctx, s, scanNode, selectNodes, flowID)
+}
+
+// Node implements [driver.FlowReader].
+func (s *Store) Node(ctx context.Context, nodeID string) (*driver.Node, error) {
+	nodes, err := read(ctx, s, scanNode, selectNode, nodeID)
+	if err == nil && len(nodes) == 0 {
+		err = driver.ErrFlowNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &nodes[0], nil
+}
+
+// Edges implements [driver.FlowReader].
+func (s *Store) Edges(ctx context.Context, flowID string) ([]driver.Edge, error) {
+	return read(ctx, s, func(row Scanner) (e driver.Edge, err error) {
+		var passed int
+		err = row.Scan(&e.From, &e.To, &e.Policy, &passed)
+		e.Passed = passed == 1
+		return e, err
+	}, selectEdges, flowID)
+}
+
+// NodeJobs implements [driver.FlowReader].
+func (s *Store) NodeJobs(ctx context.Context, nodeID, after string, limit int) ([]driver.Job, error) {
+	return s.jobs(ctx, selectNodeJobs, nodeID, after, limit)
+}
+
+func scanFlow(row Scanner) (f driver.Flow, err error) {
+	var deadline, created, updated, finished Instant
+	err = row.Scan(&f.ID, &f.Name, &f.State, &f.Nodes, &f.Ended, &deadline, &created, &updated, &finished)
+	f.Deadline, f.CreatedAt, f.UpdatedAt, f.FinishedAt = deadline.Time, created.Time, updated.Time, finished.Time
+	return f, err
+}
+
+func scanNode(row Scanner) (n driver.Node, err error) {
+	var updated, finished Instant
+	err = row.Scan(&n.ID, &n.FlowID, &n.Name, &n.State, &n.Waits, &n.Total, &n.Completed, &n.Failed, &n.Canceled,
+		&n.Moving, &updated, &finished)
+	n.UpdatedAt, n.FinishedAt = updated.Time, finished.Time
+	return n, err
+}

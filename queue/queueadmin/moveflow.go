@@ -1,0 +1,160 @@
+package queueadmin
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A flow is frozen in the old database and copied to the new one, frozen too and with nothing counted, before its jobs
+// move. When they all have, what the old database has counted is added in the new one, and the flow goes on there. A
+// process may die after each commit: a flow that was added once is not added again.
+
+// movesFlows returns the drivers as they move flows. Without them there are none in the old database.
+func (m *mover) movesFlows() (from, to driver.FlowMover, ok bool) {
+	from, ok = driver.As[driver.FlowMover](m.from.Driver)
+	if !ok {
+		return nil, nil, false
+	}
+	to, ok = driver.As[driver.FlowMover](m.to.Driver)
+	return from, to, ok
+}
+
+// copyFlows freezes and copies the flows that have not been.
+func (m *mover) copyFlows(ctx context.Context) error {
+	from, _, ok := m.movesFlows()
+	if !ok {
+		return nil
+	}
+	for {
+		ids, err := from.FlowsToFreeze(ctx, m.cfg.Batch)
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			break
+		}
+		err = driver.Write(ctx, m.from, func(ctx context.Context, tx *driver.WriteTx) error {
+			return from.FreezeFlows(ctx, tx, ids)
+		})
+		if err != nil {
+			return err
+		}
+		if err := m.copyRows(ctx, ids); err != nil {
+			return err
+		}
+	}
+	if m.copied {
+		return nil
+	}
+	m.copied = true
+	return m.copyFrozen(ctx)
+}
+
+// copyFrozen copies all flows: an earlier call may have died when it had frozen them.
+func (m *mover) copyFrozen(ctx context.Context) error {
+	for after := (*driver.Rows)(nil); ; {
+		flows, err := m.from.TableRows(ctx, driver.TableFlows, after, m.cfg.Batch)
+		if err != nil || len(flows.Values) == 0 {
+			return err
+		}
+		after = &flows
+		if err := m.copyRows(ctx, column(flows, "id")); err != nil {
+			return err
+		}
+	}
+}
+
+// copyRows copies flows that are frozen with their nodes and edges, unless the new database has them.
+func (m *mover) copyRows(ctx context.Context, ids []string) error {
+	flows, err := m.from.JobRows(ctx, driver.TableFlows, ids)
+	if err != nil {
+		return err
+	}
+	nodes, err := m.from.JobRows(ctx, driver.TableNodes, ids)
+	if err != nil {
+		return err
+	}
+	edges, err := m.from.JobRows(ctx, driver.TableEdges, column(nodes, "id"))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"total", "completed", "failed", "canceled"} {
+		place := slices.Index(nodes.Columns, name)
+		for _, values := range nodes.Values {
+			values[place] = int64(0)
+		}
+	}
+	return driver.Write(ctx, m.to, func(ctx context.Context, tx *driver.WriteTx) error {
+		for _, t := range []struct {
+			name driver.Table
+			rows driver.Rows
+		}{{driver.TableFlows, flows}, {driver.TableNodes, nodes}, {driver.TableEdges, edges}} {
+			if _, err := m.to.InsertRows(ctx, tx, t.name, t.rows); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// column returns the texts of a column.
+func column(rows driver.Rows, name string) []string {
+	place := slices.Index(rows.Columns, name)
+	texts := make([]string, len(rows.Values))
+	for i, values := range rows.Values {
+		texts[i], _ = values[place].(string)
+	}
+	return texts
+}
+
+// mergeFlows goes on, in the new database, with the flows whose jobs have all moved.
+func (m *mover) mergeFlows(ctx context.Context) error {
+	from, to, ok := m.movesFlows()
+	if !ok {
+		return nil
+	}
+	for {
+		ids, err := from.FrozenFlows(ctx, m.cfg.Batch)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if err := m.copyRows(ctx, ids); err != nil { // they may have grown
+			return err
+		}
+		for _, id := range ids {
+			if err := m.mergeFlow(ctx, from, to, id); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (m *mover) mergeFlow(ctx context.Context, from, to driver.FlowMover, id string) error {
+	store, ok := driver.As[driver.FlowStore](m.from.Driver)
+	if !ok {
+		return errors.New("the old database moves flows, and stores none")
+	}
+	nodes, err := store.Nodes(ctx, id)
+	if err != nil {
+		return err
+	}
+	tasks, err := from.Tasks(ctx, id)
+	if err != nil {
+		return err
+	}
+	err = driver.Write(ctx, m.to, func(ctx context.Context, tx *driver.WriteTx) error {
+		if err := to.MergeFlow(ctx, tx, id, nodes, tasks); err != nil {
+			return err
+		}
+		return m.to.Notify(ctx, tx)
+	})
+	if err != nil {
+		return err
+	}
+	return driver.Write(ctx, m.from, func(ctx context.Context, tx *driver.WriteTx) error {
+		return from.RemoveFlows(ctx, tx, []string{id})
+	})
+}

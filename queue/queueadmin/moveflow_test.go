@@ -1,0 +1,141 @@
+package queueadmin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/flow"
+	"github.com/postroom-go/postroom/queue/queueadmin"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// nodesOf describes the nodes of a flow.
+func nodesOf(t *testing.T, q *queue.Queue, id string) string {
+	t.Helper()
+	nodes, err := flow.Nodes(t.Context(), q, id)
+	require.NoError(t, err)
+	var text strings.Builder
+	for _, n := range nodes {
+		fmt.Fprintf(&text, "%s %s: %v; ", n.Name, n.State, n.Counts)
+	}
+	return text.String()
+}
+
+// gathered waits until a flow has ended.
+func gathered(t *testing.T, q *queue.Queue, id string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		f, err := flow.Get(t.Context(), q, id)
+		return err == nil && f.State == flow.Completed
+	}, time.Minute, 20*time.Millisecond)
+}
+
+// Jobs of a flow run in both databases while it moves, and are gathered in the new one.
+func TestMoveMovesFlowsThatRun(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		handle := func(context.Context, *queue.Work[int]) error { return nil }
+		f := flow.New("moves", nil)
+		many := make([]queue.NewJob, 150)
+		for i := range many {
+			many[i] = ping.New(i, nil)
+		}
+		f.Add("first", ping.New(0, nil))
+		f.AddMany("many", slices.Values(many))
+		f.AddMany("join", nil, flow.After("many"))
+		f.Add("last", ping.New(0, nil), flow.After("first", "join"))
+		id, err := flow.Enqueue(t.Context(), from, f)
+		require.NoError(t, err)
+		cfg := &queue.DispatcherConfig{Workers: 2, PollInterval: 20 * time.Millisecond}
+		stopFrom, stopTo := start(t, from, cfg, handle), start(t, to, cfg, handle)
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), &queueadmin.MoveConfig{Batch: 10})
+		require.NoError(t, err)
+		gathered(t, to, id)
+		require.NoError(t, stopFrom())
+		require.NoError(t, stopTo())
+		require.Equal(t, "first completed: 1 of 1 completed, 0 failed, 0 canceled; "+
+			"join completed: 0 of 0 completed, 0 failed, 0 canceled; last completed: 1 of 1 completed, 0 failed, 0 canceled; "+
+			"many completed: 150 of 150 completed, 0 failed, 0 canceled; ", nodesOf(t, to, id))
+		_, err = flow.Get(t.Context(), from, id)
+		require.ErrorIs(t, err, flow.ErrNotFound)
+		for _, q := range []*queue.Queue{from, to} {
+			found, err := queueadmin.Verify(t.Context(), q)
+			require.NoError(t, err)
+			require.Empty(t, found)
+		}
+	})
+}
+
+// A dyingFlows is a dying database that moves flows.
+type dyingFlows struct {
+	dying
+	driver.FlowStore
+	driver.FlowMover
+}
+
+func dyingAt(t *testing.T, db queue.DB, left *int) queue.DB {
+	t.Helper()
+	store, ok := driver.As[driver.FlowStore](db.Driver())
+	require.True(t, ok)
+	mover, ok := driver.As[driver.FlowMover](db.Driver())
+	require.True(t, ok)
+	return queue.NewDB(dyingFlows{dying{db.Driver().(movable), left}, store, mover})
+}
+
+// A flow is gathered once, wherever the move has died.
+func TestMoveGoesOnWithFlowsAfterDyingAnywhere(t *testing.T) {
+	for n := range 40 {
+		from, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "from.db"),
+			&sqlite.Config{Durability: sqlite.Normal})
+		require.NoError(t, err)
+		to, err := sqlite.OpenMemory(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, queue.Migrate(t.Context(), from))
+		require.NoError(t, queue.Migrate(t.Context(), to))
+		old, young := on(t, from, nil), on(t, to, nil)
+		id, err := flow.Enqueue(t.Context(), old, flow.Batch(ping.New(1, nil), ping.New(2, nil), ping.New(3, nil)).
+			Then(ping.New(4, nil)))
+		require.NoError(t, err)
+		run := func(q *queue.Queue, limit int) (n int) {
+			claimed, err := q.Claim(t.Context(), "w", []string{string(ping)}, limit)
+			require.NoError(t, err)
+			for _, a := range claimed {
+				require.NoError(t, a.Complete(t.Context(), nil))
+			}
+			return len(claimed)
+		}
+		ran := run(old, 1)
+		left := n
+		_, err = queueadmin.Move(t.Context(), dyingAt(t, from, &left), dyingAt(t, to, &left),
+			&queueadmin.MoveConfig{Batch: 1})
+		died := err != nil
+		ran += run(old, 1) + run(young, 100)
+		_, err = queueadmin.Move(t.Context(), from, to, nil)
+		require.NoError(t, err)
+		for more := 1; more > 0; ran += more {
+			more = run(young, 100)
+		}
+		require.Equal(t, 4, ran, "died at write %d", n)
+		require.Equal(t, "batch completed: 3 of 3 completed, 0 failed, 0 canceled; "+
+			"then completed: 1 of 1 completed, 0 failed, 0 canceled; ", nodesOf(t, young, id), "died at write %d", n)
+		found, err := queueadmin.Verify(t.Context(), young)
+		require.NoError(t, err)
+		require.Empty(t, found)
+		_, err = flow.Get(t.Context(), old, id)
+		require.ErrorIs(t, err, flow.ErrNotFound)
+		require.NoError(t, errors.Join(from.Close(), to.Close()))
+		if !died {
+			return
+		}
+	}
+	t.Fatal("it dies at every write: the last one should not be reached")
+}

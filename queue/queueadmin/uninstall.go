@@ -1,0 +1,125 @@
+package queueadmin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/migrate"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/naming"
+)
+
+// ErrInUse: dispatchers are running, or jobs have not ended; see [Uninstall].
+var ErrInUse = errors.New("the queue is in use")
+
+// UninstallOptions are the options of [Uninstall].
+type UninstallOptions struct {
+	// Force removes the tables although dispatchers are running, or jobs have not ended: those are lost.
+	Force bool
+}
+
+const (
+	selectAlive      = `SELECT COUNT(*) FROM %s WHERE beat_at > $1`
+	selectUnfinished = `SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE finished_at IS NULL LIMIT 1) AS unfinished`
+	lockJobs         = `LOCK TABLE %s IN ACCESS EXCLUSIVE MODE`
+
+	selectReferences = `
+SELECT other.name, lower(key."table")
+FROM sqlite_schema AS other
+JOIN pragma_foreign_key_list(other.name) AS key
+WHERE other.type = 'table'`
+
+	// aliveWithin is how long ago a dispatcher that runs has written its heartbeat, unless its lease is very long.
+	aliveWithin = time.Minute
+)
+
+// Uninstall removes what [queue.Migrate] has made, with all jobs, in one transaction: the queue's tables and functions,
+// and the record of its migrations. Whatever else is in the database stays: if something of the program's refers to the
+// queue's tables, nothing is removed. It returns [ErrInUse] if dispatchers are running or jobs have not ended; see
+// [UninstallOptions]. The schema of postgres.Config is the program's, and stays. Close the DB afterwards. opts may be
+// nil.
+func Uninstall(ctx context.Context, db queue.DB, opts *UninstallOptions) error {
+	if db == nil || db.Driver() == nil {
+		return errors.New("queueadmin: Uninstall needs a DB: open a database with queue/sqlite or queue/postgres")
+	}
+	if ctx == nil {
+		return fmt.Errorf("queueadmin: uninstall: %w", driver.ErrNilContext)
+	}
+	names := driver.NamesOf(db.Driver())
+	drops, err := naming.Drops(queue.MigrationFiles(), db.Dialect(), names)
+	if err != nil {
+		return fmt.Errorf("queueadmin: uninstall: %w", err)
+	}
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return migrate.Remove(ctx, tx, migrate.Place(names), string(db.Dialect()), "queue", drops,
+			func(ctx context.Context) error { return mayUninstall(ctx, db, tx, opts != nil && opts.Force) })
+	})
+	switch {
+	case errors.Is(err, migrate.ErrNone):
+		return errors.New("queueadmin: uninstall: the database has no tables of the queue's: nothing is removed")
+	case err != nil:
+		return fmt.Errorf("queueadmin: uninstall: %w", err)
+	}
+	return nil
+}
+
+func mayUninstall(ctx context.Context, db queue.DB, tx queue.Tx, force bool) error {
+	if db.Dialect() == driver.Postgres {
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf(lockJobs, queue.Table(db, "jobs"))); err != nil {
+			return err
+		}
+	} else if err := isReferredTo(ctx, db, tx); err != nil {
+		return err
+	}
+	if force {
+		return nil
+	}
+	count := func(query, table string, args ...any) (n int, err error) {
+		err = tx.QueryRowContext(ctx, fmt.Sprintf(query, queue.Table(db, table)), args...).Scan(&n)
+		return n, err
+	}
+	alive, err := count(selectAlive, "job_workers", dbtime.Of(driver.Now(db.Driver()).Add(-aliveWithin)))
+	if err != nil {
+		return err
+	}
+	if alive > 0 {
+		return fmt.Errorf("%w: %d dispatchers have been running within the last minute; stop them, or force it", ErrInUse,
+			alive)
+	}
+	unfinished, err := count(selectUnfinished, "jobs")
+	if err == nil && unfinished > 0 {
+		err = fmt.Errorf("%w: jobs have not ended, and would be lost; let them run, cancel them, or force it", ErrInUse)
+	}
+	return err
+}
+
+// isReferredTo refuses to remove what a table of the program's refers to: SQLite would remove the rows of that as well.
+func isReferredTo(ctx context.Context, db queue.DB, tx queue.Tx) error {
+	objects, err := naming.Created(queue.MigrationFiles(), db.Dialect())
+	if err != nil {
+		return err
+	}
+	ours := make(map[string]bool)
+	for _, o := range objects {
+		ours[queue.Table(db, o.Name)] = true
+	}
+	rows, err := tx.QueryContext(ctx, selectReferences)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var from, to string
+		if err := rows.Scan(&from, &to); err != nil {
+			return err
+		}
+		if ours[to] && !ours[from] {
+			return fmt.Errorf("the table %s refers to %s, and would lose its rows: drop its foreign key first", from, to)
+		}
+	}
+	return rows.Err()
+}

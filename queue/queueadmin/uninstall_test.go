@@ -1,0 +1,115 @@
+package queueadmin_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
+)
+
+// dump lists all that is in the database, or in the schema of the connection. SQLite itself makes sqlite_sequence, and
+// lets nobody remove it.
+func dump(t *testing.T, db queue.DB) (all []string) {
+	t.Helper()
+	query := `SELECT type || ' ' || name || ': ' || COALESCE(sql, '') FROM sqlite_schema WHERE name <> 'sqlite_sequence' ORDER BY 1`
+	if db.Dialect() == driver.Postgres {
+		query = `
+SELECT relkind::text || ' ' || relname || ': ' || COALESCE((
+    SELECT string_agg(attname || ' ' || atttypid::regtype, ', ' ORDER BY attnum)
+    FROM pg_attribute
+    WHERE attrelid = pg_class.oid AND attnum > 0), '')
+FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+UNION ALL SELECT 'function ' || proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+UNION ALL SELECT 'type ' || typname FROM pg_type WHERE typnamespace = current_schema()::regnamespace
+UNION ALL SELECT 'constraint ' || conname FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
+ORDER BY 1`
+	}
+	require.NoError(t, db.Reader().SelectContext(t.Context(), &all, query))
+	return all
+}
+
+func executeIn(t *testing.T, db queue.DB, statements ...string) {
+	t.Helper()
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx driver.Tx) error {
+		for _, statement := range statements {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func TestUninstallRemovesWhatMigrateHasMade(t *testing.T) {
+	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
+		executeIn(t, db, "CREATE TABLE job_notes (id INTEGER PRIMARY KEY, note TEXT)", "CREATE INDEX notes ON job_notes (note)")
+		before := dump(t, db)
+		require.ErrorContains(t, queueadmin.Uninstall(t.Context(), db, nil), "no tables of the queue's: nothing is removed")
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		require.NotEqual(t, before, dump(t, db))
+		q, err := queue.New(db, nil)
+		require.NoError(t, err)
+		// Of a sequence, so that all triggers are there.
+		enqueued, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{Sequence: "s"}))
+		require.NoError(t, err)
+		require.ErrorIs(t, queueadmin.Uninstall(t.Context(), db, nil), queueadmin.ErrInUse)
+		require.NoError(t, q.Cancel(t.Context(), enqueued.ID))
+		require.NoError(t, queueadmin.Uninstall(t.Context(), db, nil))
+		require.Equal(t, before, dump(t, db))
+	})
+}
+
+func TestUninstallLeavesOtherPackagesTheirRecord(t *testing.T) {
+	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		executeIn(t, db, "INSERT INTO postroom_migrations (package, version, name) VALUES ('other', 1, '0001_initial.sql')")
+		require.NoError(t, queueadmin.Uninstall(t.Context(), db, nil))
+		var left []string
+		require.NoError(t, db.Reader().Select(&left, "SELECT package FROM postroom_migrations"))
+		require.Equal(t, []string{"other"}, left)
+	})
+}
+
+func TestUninstallRefuses(t *testing.T) {
+	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q, err := queue.New(db, nil)
+		require.NoError(t, err)
+		d, err := queue.NewDispatcher(q, nil)
+		require.NoError(t, err)
+		started := make(chan struct{})
+		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error {
+			close(started)
+			return nil
+		})
+		_, err = q.Enqueue(t.Context(), ping.New(1, nil))
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- d.Run(ctx) }()
+		<-started
+		err = queueadmin.Uninstall(t.Context(), db, nil)
+		require.ErrorIs(t, err, queueadmin.ErrInUse)
+		require.ErrorContains(t, err, "1 dispatchers have been running within the last minute")
+		stop()
+		require.NoError(t, <-ended)
+
+		// A table of the program's refers to the jobs.
+		before := dump(t, db)
+		executeIn(t, db, "CREATE TABLE job_notes (job_id TEXT REFERENCES jobs (id) ON DELETE CASCADE)")
+		err = queueadmin.Uninstall(t.Context(), db, &queueadmin.UninstallOptions{Force: true})
+		require.ErrorContains(t, err, map[driver.Dialect]string{
+			driver.SQLite:   "the table job_notes refers to jobs, and would lose its rows: drop its foreign key first",
+			driver.Postgres: "other objects depend on them",
+		}[db.Dialect()])
+		executeIn(t, db, "DROP TABLE job_notes")
+		require.Equal(t, before, dump(t, db))
+		require.NoError(t, queueadmin.Uninstall(t.Context(), db, nil))
+		require.Empty(t, dump(t, db))
+	})
+}

@@ -1,0 +1,142 @@
+package queueui_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/flow"
+	"github.com/postroom-go/postroom/queue/queuetest"
+	"github.com/postroom-go/postroom/queue/queueui"
+)
+
+func letters(n int) []queue.NewJob {
+	return slices.Repeat([]queue.NewJob{classify.New(letter{}, nil)}, n)
+}
+
+// report is a flow that has begun: split has completed, one of three resizes has failed.
+func (s *site) report() (id string) {
+	s.Helper()
+	f := flow.New("monthly report", nil)
+	f.Add("split", archive.New(letter{}, nil))
+	for i, name := range []string{"resize-a", "resize-b", "resize-c"} {
+		job := []queue.Type[letter]{classify, send, classify}[i].New(letter{}, nil)
+		f.Add(name, job, flow.After("split"))
+	}
+	f.AddMany("check every page of the report", slices.Values(letters(12)), flow.After("split"))
+	f.Add("gather", archive.New(letter{}, nil), flow.After("resize-a", "resize-b", "check every page of the report"))
+	f.Add("clean up", archive.New(letter{}, nil), flow.AfterEnd("gather", "resize-c"))
+	id, err := flow.Enqueue(s.Context(), s.q, f)
+	require.NoError(s, err)
+	s.work(archive, succeed)
+	s.work(classify, succeed)
+	require.Equal(s, queue.StateFailed, s.work(send, fail).State)
+	return id
+}
+
+func TestAFlowIsShown(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.report()
+	require.Contains(t, s.get("flows").body, `href="./flows/`+id)
+	page := s.get("flows/" + id).body
+	for _, part := range []string{
+		"7 nodes in 4 levels", "✕ failed", "✓ completed", ">check every page of t…</text>", "● running", "of 12</text>",
+		`<a id="box-split"`, "Picture", `class="edge passed"`, `<desc id="graph-d">7 nodes`, "Cancel the flow",
+	} {
+		require.Contains(t, strings.ReplaceAll(page, "▶", "●"), part)
+	}
+	require.Equal(t, 9, strings.Count(page, `<path class="edge`))
+	node := s.get("flows/" + id + "?node=resize-b").body
+	require.Contains(t, node, "Jobs of resize-b")
+	require.Contains(t, node, "550 5.1.1 mailbox unavailable")
+	_, rest, _ := strings.Cut(node, `<a class="mono" id="j-`)
+	job, _, _ := strings.Cut(rest, `"`)
+	require.Contains(t, s.get("jobs/"+job).body, `href="../flows/`+id+`?node=resize-b#jobs"`)
+	require.Equal(t, http.StatusNotFound, s.get("flows/none").StatusCode)
+
+	require.Contains(t, s.act("flows/"+id+"/cancel", nil).body, "The flow is canceled.")
+	again := s.post("flows/"+id+"/cancel", "same-origin", nil)
+	require.Equal(t, http.StatusConflict, again.StatusCode)
+	require.Contains(t, s.act("flows/"+id+"/retry", nil).body, "What has failed runs again.")
+	status, err := flow.Get(t.Context(), s.q, id)
+	require.NoError(t, err)
+	require.Equal(t, flow.Running, status.State)
+}
+
+// Of a large flow, a level is one box.
+func TestALargeFlowIsFolded(t *testing.T) {
+	s := newSite(t, nil)
+	f := flow.New("import", nil)
+	f.Add("list", archive.New(letter{}, nil))
+	var names []string
+	for i := range 250 {
+		names = append(names, fmt.Sprintf("part-%03d", i))
+		f.Add(names[i], classify.New(letter{}, nil), flow.After("list"))
+	}
+	f.Add("index", archive.New(letter{}, nil), flow.After(names...))
+	id, err := flow.Enqueue(t.Context(), s.q, f)
+	require.NoError(t, err)
+	s.work(archive, succeed)
+	for range 3 {
+		s.work(classify, succeed)
+	}
+	page := s.get("flows/" + id).body
+	require.Equal(t, 3, strings.Count(page, `<rect class="n-`))
+	for _, part := range []string{"252 nodes in 3 levels", "Level 2: 250 nodes", ">▶ 247 running</text>",
+		">✓ 3 completed</text>", "each box is a level"} {
+		require.Contains(t, page, part)
+	}
+}
+
+// The picture follows the flow, and the keyboard reaches its nodes.
+func TestAPictureFollowsItsFlow(t *testing.T) {
+	b := browsertest.Browse(t)
+	s := newSite(t, &queueui.Config{Interval: 100 * time.Millisecond})
+	f := flow.Chain(send.New(letter{}, nil), archive.New(letter{}, nil))
+	id, err := flow.Enqueue(t.Context(), s.q, f)
+	require.NoError(t, err)
+	b.Open(s.url + "flows/" + id)
+	b.Until(`document.querySelectorAll("#graph .n-running").length === 1`)
+	queuetest.Work(t, s.q, func(d *queue.Dispatcher) {
+		queue.Handle(d, send, succeed)
+		queue.Handle(d, archive, func(context.Context, *queue.Work[letter]) error { return queue.Fatal(errors.New("full")) })
+	})
+	b.Until(`document.querySelectorAll("#graph .n-completed").length === 1 && document.querySelectorAll("#graph .n-failed").length === 1`)
+	nodes, err := flow.Nodes(t.Context(), s.q, id)
+	require.NoError(t, err)
+	b.TabTo("#box-" + `\` + fmt.Sprintf("%x ", nodes[1].Name[0]) + nodes[1].Name[1:])
+	b.Press("\r")
+	b.Until(`document.readyState === "complete" && document.querySelector("#jobs")?.innerText.includes("full")`)
+	b.Quiet()
+}
+
+// The reader's time zone comes with a cookie that the page's script sets.
+func TestTimesAreThoseOfTheReader(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.enqueue(classify.New(letter{}, nil))
+	get := func(cookie string) string {
+		req := httptestRequest(t, s.url+"jobs/"+id)
+		if cookie != "" {
+			req.AddCookie(&http.Cookie{Name: "zone", Value: cookie})
+		}
+		return s.do(req).body
+	}
+	for _, none := range []string{"", "Nowhere/None", "Local", "../etc/passwd"} {
+		page := get(none)
+		require.Contains(t, page, `data-zone="UTC"`, none)
+		require.Contains(t, page, " UTC</dd>", none)
+	}
+	page := get("Asia/Kolkata")
+	require.Contains(t, page, `data-zone="Asia/Kolkata"`)
+	require.Contains(t, page, " IST</dd>")
+	require.Contains(t, page, "%3Fzone%3DAsia", "so is what it is kept up to date with")
+}
