@@ -131,17 +131,19 @@ func (s *Service) Discard(ctx context.Context, w Word, record func(context.Conte
 		return "", err
 	}
 	err = s.cfg.Store.DB().Write(context.WithoutCancel(ctx), func(ctx context.Context, tx queue.Tx) error {
-		changed, err := s.cfg.Replies.Skipped(ctx, tx, r.AccountID, r.ThreadID, r.Need, "discarded by "+w.By)
+		now, err := s.cfg.Replies.Lock(ctx, tx, r.AccountID, r.ThreadID)
+		if err == nil {
+			_, err = s.cfg.Replies.SkippedBy(ctx, tx, r.AccountID, r.ThreadID, r.Need, w.By)
+		}
 		switch {
 		case err != nil:
 			return err
-		case changed:
-			err = s.moved(ctx, tx, "word:"+rand.Text(), &r, profile.HistoryID, outcome{state: replies.Skipped})
-		default:
-			err = s.skippedMeanwhile(ctx, tx, &r)
-		}
-		if err != nil {
-			return err
+		case now.Need != r.Need || now.State.Ended() && now.State != replies.Skipped:
+			return &StateError{"the draft has ended meanwhile: look at it again"}
+		case !now.State.Ended(): // else a job has learned from Gmail that the draft is gone
+			if err := s.moved(ctx, tx, "word:"+rand.Text(), &r, profile.HistoryID, outcome{state: replies.Skipped}); err != nil {
+				return err
+			}
 		}
 		return record(ctx, tx)
 	})
@@ -149,16 +151,6 @@ func (s *Service) Discard(ctx context.Context, w Word, record func(context.Conte
 		s.count(ctx, countDiscarded, &r)
 	}
 	return fate, err
-}
-
-// skippedMeanwhile returns a [*StateError] unless the need has ended without an answer: a job may have learned from
-// Gmail that the draft is deleted, before the one who has deleted it has said so.
-func (s *Service) skippedMeanwhile(ctx context.Context, tx queue.Tx, r *replies.Reply) error {
-	now, err := s.cfg.Replies.ReplyTx(ctx, tx, r.AccountID, r.ThreadID)
-	if err == nil && (now.Need != r.Need || now.State != replies.Skipped) {
-		err = &StateError{"the draft has ended meanwhile: look at it again"}
-	}
-	return err
 }
 
 // errTouched is what a draft has that a person changes while it is to be deleted.

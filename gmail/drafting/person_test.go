@@ -132,6 +132,7 @@ func TestAWordDiscardsWhileTheDeletionIsLearned(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, drafting.FateDeleted, fate)
 		require.True(t, learned && recorded)
+		require.Equal(t, "discarded by ada", w.reply(m.ThreadID).Reason)
 		require.Equal(t, replies.Skipped, w.reply(m.ThreadID).State)
 		w.sync()
 		require.Equal(t, []string{"INBOX"}, w.labels(m.ID))

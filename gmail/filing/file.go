@@ -17,22 +17,27 @@ type File struct {
 	Content []byte
 	// Picture reports that the HTML of the message shows it, such as the logo of a signature.
 	Picture bool
+	// Unread reports that the bytes are not those that were attached, because they could not be decoded or were not read
+	// because of a limit. It is never filed.
+	Unread bool
 }
 
-// FilesOf returns the files of a message, in order. Apple Mail sends them inline: what has a name is one all the same.
-// Signatures, reports and calendars are none.
+// FilesOf returns the files of a message, in order. Apple Mail sends them inline: what has a name is one all the same,
+// also a calendar. Signatures and reports are none.
 func FilesOf(m *mime.Message) (files []File) {
 	for _, part := range m.Attachments {
 		kind := part.Kind()
 		shown := kind == mime.KindPicture || shows(m.HTML, part)
-		if kind != mime.KindFile && !shown || !shown && part.Filename == "" && part.Disposition == "inline" {
+		unread := kind == mime.KindUnread
+		isFile := kind == mime.KindFile || unread || kind == mime.KindCalendar && part.Filename != ""
+		if !isFile && !shown || !shown && part.Filename == "" && part.Disposition == "inline" {
 			continue
 		}
 		name := part.Filename
 		if name == "" && part.Message != nil {
 			name = "message.eml"
 		}
-		files = append(files, File{Name: name, Content: part.Content, Picture: shown})
+		files = append(files, File{Name: name, Content: part.Content, Picture: shown, Unread: unread})
 	}
 	return files
 }

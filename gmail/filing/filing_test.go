@@ -88,21 +88,23 @@ func TestAnUndoLeavesWhatAPersonHasEdited(t *testing.T) {
 func TestTheParametersSelectFiles(t *testing.T) {
 	big := strings.Repeat("x", 2048)
 	files := []filing.File{named("Plan.PDF", "a"), named("bill/2.pdf", big), named("song.mp3", big+"y"),
-		{Name: "logo.png", Content: []byte(big + "z"), Picture: true}}
+		{Name: "logo.png", Content: []byte(big + "z"), Picture: true},
+		{Name: "broken.txt", Content: []byte("=?"), Unread: true}}
 	for name, test := range map[string]struct {
 		p    postroom.Parameters
 		want []string
 		said string
 	}{
-		"all but pictures": {nil, []string{"Plan.PDF", "bill 2.pdf", "song.mp3"}, "files filed: 3 of 4"},
-		"by name":          {postroom.Parameters{"names": "*.pdf"}, []string{"Plan.PDF", "bill 2.pdf"}, "files filed: 2 of 4"},
+		"all but pictures": {nil, []string{"Plan.PDF", "bill 2.pdf", "song.mp3"},
+			"files filed: 3 of 5; not filed, since they cannot be read: 1"},
+		"by name": {postroom.Parameters{"names": "*.pdf"}, []string{"Plan.PDF", "bill 2.pdf"}, "files filed: 2 of 5"},
 		"by names": {postroom.Parameters{"names": []any{"plan.*", "*.MP3"}}, []string{"Plan.PDF", "song.mp3"},
-			"files filed: 2 of 4"},
-		"by size":       {postroom.Parameters{"min_kb": 2}, []string{"bill 2.pdf", "song.mp3"}, "files filed: 2 of 4"},
-		"by both":       {postroom.Parameters{"min_kb": 2, "names": "*.pdf"}, []string{"bill 2.pdf"}, "files filed: 1 of 4"},
-		"pictures, too": {postroom.Parameters{"pictures": true, "names": "logo*"}, []string{"logo.png"}, "files filed: 1 of 4"},
+			"files filed: 2 of 5"},
+		"by size":       {postroom.Parameters{"min_kb": 2}, []string{"bill 2.pdf", "song.mp3"}, "files filed: 2 of 5"},
+		"by both":       {postroom.Parameters{"min_kb": 2, "names": "*.pdf"}, []string{"bill 2.pdf"}, "files filed: 1 of 5"},
+		"pictures, too": {postroom.Parameters{"pictures": true, "names": "logo*"}, []string{"logo.png"}, "files filed: 1 of 5"},
 		"none": {postroom.Parameters{"names": "*.doc"}, nil,
-			"the action wants none of the 4 attached files: nothing is filed"},
+			"the action wants none of the 5 attached files: nothing is filed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, dbtest.SQLite(t), func(c *filing.Config) { c.Path = "{{filename}}" })
@@ -305,6 +307,12 @@ Content-Type: text/calendar
 
 BEGIN:VCALENDAR
 END:VCALENDAR
+--x
+Content-Type: text/calendar; name=invite.ics
+Content-Disposition: attachment; filename=invite.ics
+
+BEGIN:VCALENDAR
+END:VCALENDAR
 --x--
 `, "\n", "\r\n")), nil)
 	require.NoError(t, err)
@@ -317,5 +325,5 @@ END:VCALENDAR
 		}
 	}
 	require.Equal(t, []string{"logo.png", "one.png"}, pictures)
-	require.Equal(t, []string{"plan.pdf", "photo.png", "message.eml"}, files)
+	require.Equal(t, []string{"plan.pdf", "photo.png", "message.eml", "invite.ics"}, files)
 }

@@ -110,8 +110,8 @@ type chosen struct {
 
 // choose selects files, each content once.
 func choose(s selection, files []File) (c choice) {
-	seen, large := map[string]bool{}, 0
-	more := 0
+	seen := map[string]bool{}
+	var large, more, unread int
 	for _, f := range files {
 		if !s.wants(f) {
 			continue
@@ -119,6 +119,8 @@ func choose(s selection, files []File) (c choice) {
 		sum := safefolder.HashOf(f.Content)
 		switch {
 		case seen[sum]:
+		case f.Unread:
+			unread++
 		case len(f.Content) > MaxSize:
 			large++
 		case len(c.Files) == MaxFiles:
@@ -138,6 +140,9 @@ func choose(s selection, files []File) (c choice) {
 	}
 	if large > 0 {
 		c.Said += fmt.Sprintf("; not filed, since larger than %d MB: %d", MaxSize>>20, large)
+	}
+	if unread > 0 {
+		c.Said += fmt.Sprintf("; not filed, since they cannot be read: %d", unread)
 	}
 	if more > 0 {
 		c.Said += fmt.Sprintf("; not filed, since an action files %d at most: %d", MaxFiles, more)

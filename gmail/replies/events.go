@@ -117,6 +117,15 @@ func (s *Store) Skipped(
 	return s.result(ctx, tx, Work{accountID, threadID, need, 0}, event{kind: EventSkipped, reason: reason})
 }
 
+// SkippedBy records that it was a person who ended the need, by deleting the draft: a job may have learned from Gmail
+// that the draft is gone, and recorded that, before the person's word is recorded.
+func (s *Store) SkippedBy(
+	ctx context.Context, tx queue.Tx, accountID, threadID string, need int64, by string,
+) (bool, error) {
+	return s.result(ctx, tx, Work{accountID, threadID, need, 0},
+		event{kind: EventSkipped, reason: "discarded by " + by, byPerson: true})
+}
+
 // maxCause is the most bytes of a cause: it is a part of the key of a job.
 const maxCause = 200
 
@@ -145,5 +154,8 @@ func (s *Store) result(ctx context.Context, tx queue.Tx, w Work, e event) (chang
 		return false, fmt.Errorf("replies: %s: the turn is %d; give that of the job's payload", e.kind, e.turn)
 	}
 	e.cause = fmt.Sprintf("%s.%d.%d", e.kind, w.Need, w.Turn)
+	if e.byPerson {
+		e.cause += ".person"
+	}
 	return s.record(ctx, tx, w.AccountID, w.ThreadID, &e)
 }

@@ -90,6 +90,7 @@ type event struct {
 	messageID  string
 	draftKey   string
 	reason     string
+	byPerson   bool  // who ends the need
 	need, turn int64 // of the job whose result it is; turn is 0 for an outcome, which counts in every turn of its need
 }
 
@@ -180,6 +181,10 @@ func (e *event) rework(r Reply) (next Reply, changed, job bool) {
 }
 
 func (e *event) end(r Reply) (next Reply, changed, job bool) {
+	if e.byPerson && r.State == Skipped {
+		r.Reason = e.reason
+		return r, true, false
+	}
 	if r.State == "" || r.State.Ended() {
 		return r, false, false
 	}

@@ -38,7 +38,8 @@ func (s *Store) Register(d *queue.Dispatcher) error {
 const (
 	// marksAtOnce is how many marks are read at once.
 	marksAtOnce = 5000
-	// changesAtOnce is how many changes of days are written at once: large transactions hold the writer of SQLite.
+	// changesAtOnce is how many changes are written at once: large transactions hold the writer of SQLite. A day with more
+	// is written in parts, of which each is right for itself, since a change is added to the day, its month and its year.
 	changesAtOnce = 500
 )
 
@@ -139,12 +140,6 @@ func (b *batch) count(ctx context.Context, marked map[day][]int64) error {
 			return err
 		}
 		b.marks = append(b.marks, marked[of]...)
-		if b.changed < changesAtOnce {
-			continue
-		}
-		if err := b.write(ctx); err != nil {
-			return err
-		}
 	}
 	if len(b.marks) == 0 {
 		return nil
@@ -168,20 +163,30 @@ func (b *batch) take(ctx context.Context, of day) (err error) {
 		return err
 	}
 	for at, s := range is {
-		b.add(of, at, s.N-was[at].N, s.Total-was[at].Total)
+		if err := b.add(ctx, of, at, s.N-was[at].N, s.Total-was[at].Total); err != nil {
+			return err
+		}
 	}
 	for at, s := range was {
-		if _, still := is[at]; !still {
-			b.add(of, at, -s.N, -s.Total)
+		if _, still := is[at]; still {
+			continue
+		}
+		if err := b.add(ctx, of, at, -s.N, -s.Total); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// add adds a difference to a day, its month and its year.
-func (b *batch) add(of day, at cell, n, total int64) {
+// add adds a difference to a day, its month and its year. It writes what there is first if that is much.
+func (b *batch) add(ctx context.Context, of day, at cell, n, total int64) error {
 	if n == 0 && total == 0 {
-		return
+		return nil
+	}
+	if b.changed >= changesAtOnce {
+		if err := b.write(ctx); err != nil {
+			return err
+		}
 	}
 	if b.changes == nil {
 		b.changes = map[place]sum{}
@@ -192,6 +197,7 @@ func (b *batch) add(of day, at cell, n, total int64) {
 		s := b.changes[p]
 		b.changes[p] = sum{s.N + n, s.Total + total}
 	}
+	return nil
 }
 
 // stored returns what is stored of a day.

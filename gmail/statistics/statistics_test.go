@@ -286,3 +286,35 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) 
 		require.Equal(t, 2, at.Days)
 	})
 }
+
+// A day with many changes is written in parts, so that other writers wait for none of them long; after a part that
+// cannot be written it goes on from there.
+func TestADayWithManyChangesIsWrittenInParts(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		w := newTestWorld(t, db)
+		for i := range 1600 {
+			w.message(fmt.Sprintf("s%d@example.org", i), "[]", at(0))
+		}
+		failing := &failingDB{DB: db, fails: 3}
+		require.ErrorIs(t, storeOf(t, failing).Count(t.Context()), errDown)
+		require.Equal(t, 2*500, len(w.stored())/3, "of the day, its month and its year")
+		w.count()
+		require.Equal(t, w.full(), w.stored())
+		require.Zero(t, w.rows("statistics_marks"))
+	})
+}
+
+var errDown = errors.New("the database is down")
+
+// failingDB refuses the write with a number.
+type failingDB struct {
+	queue.DB
+	fails, writes int
+}
+
+func (f *failingDB) Write(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) error) error {
+	if f.writes++; f.writes == f.fails {
+		return errDown
+	}
+	return f.DB.Write(ctx, fn)
+}

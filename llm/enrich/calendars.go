@@ -39,7 +39,7 @@ func (s *Service) readCalendars(ctx context.Context, msg *postroom.Message) (rea
 func eventOf(c *calendar.Calendar, e *calendar.Event) Event {
 	event := Event{
 		UID: bounded(e.UID, maxText), Title: bounded(e.Summary, maxText), Place: bounded(e.Location, maxText),
-		Canceled: c.Method == "CANCEL" || e.Status == "CANCELLED",
+		Repeats: e.IsRecurring(), Canceled: c.Method == "CANCEL" || e.Status == "CANCELLED",
 	}
 	start, end := e.Start, e.End
 	if !start.AllDay && !start.Floating {

@@ -83,6 +83,8 @@ type Event struct {
 	Zone      string   `json:"zone,omitempty"`
 	Place     string   `json:"place,omitempty"`
 	Attendees []string `json:"attendees,omitempty"` // names or addresses, as the message has them
+	// Repeats reports that a calendar has it at other times, too: Start and End are those of the first.
+	Repeats bool `json:"repeats,omitempty"`
 	// Canceled reports that a calendar calls the event off.
 	Canceled bool `json:"canceled,omitempty"`
 }

@@ -93,6 +93,9 @@ func (e *Enrichment) addEvent(calendar *ics.Calendar, i int, about string) bool 
 		vevent.SetLocation(printable(event.Place))
 	}
 	text := about
+	if event.Repeats {
+		text += "\nIt repeats, and this is the first time of it: the invitation in the mail has the others."
+	}
 	if len(event.Attendees) > 0 {
 		text += "\nWith: " + strings.Join(event.Attendees, ", ")
 	}

