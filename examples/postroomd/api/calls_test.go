@@ -17,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/queuectl/jobview"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
@@ -209,7 +210,7 @@ func TestMailboxesAndJobs(t *testing.T) {
 		job := call[struct {
 			JobID string `json:"job_id"`
 		}](w, "POST", box+path, "", http.StatusOK)
-		call[view.Job](w, "GET", "/jobs/"+job.JobID, "", http.StatusOK)
+		call[jobview.Job](w, "GET", "/jobs/"+job.JobID, "", http.StatusOK)
 	}
 	w.work()
 	labels := call[struct{ Labels []struct{ ID string } }](w, "GET", box+"/labels", "", http.StatusOK)
@@ -226,7 +227,7 @@ func TestMailboxesAndJobs(t *testing.T) {
 
 	call[any](w, "GET", "/status", "", http.StatusOK)
 	call[view.Cost](w, "GET", "/cost", "", http.StatusOK)
-	jobs := call[struct{ Jobs []view.Job }](w, "GET", "/jobs?state=completed", "", http.StatusOK)
+	jobs := call[struct{ Jobs []jobview.Job }](w, "GET", "/jobs?state=completed", "", http.StatusOK)
 	require.NotEmpty(t, jobs.Jobs)
 	call[problem](w, "POST", "/jobs/"+jobs.Jobs[0].ID+"/retry", "", http.StatusConflict)
 	call[problem](w, "GET", "/jobs/none", "", http.StatusNotFound)

@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
+	"github.com/postroom-go/postroom/examples/queuectl/jobview"
 	"github.com/postroom-go/postroom/gmail/pipeline/webapi"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -51,8 +52,8 @@ type jobQuery struct {
 }
 
 type jobList struct {
-	Jobs []view.Job `json:"jobs"`
-	Next string     `json:"next,omitempty"`
+	Jobs []jobview.Job `json:"jobs"`
+	Next string        `json:"next,omitempty"`
 }
 
 func (a jobsAPI) list(r *http.Request, in jobQuery) (v jobList, err error) {
@@ -74,11 +75,11 @@ func (a jobsAPI) list(r *http.Request, in jobQuery) (v jobList, err error) {
 		list = list[:onPage]
 		v.Next = list[onPage-1].ID
 	}
-	v.Jobs = printer.List(list, view.NewJob)
+	v.Jobs = printer.List(list, jobview.NewJob)
 	return v, nil
 }
 
-func (a jobsAPI) show(r *http.Request, _ webapi.None) (v view.Job, err error) {
+func (a jobsAPI) show(r *http.Request, _ webapi.None) (v jobview.Job, err error) {
 	job, err := a.app.Queue.Job(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return v, noJob(err)
@@ -88,12 +89,12 @@ func (a jobsAPI) show(r *http.Request, _ webapi.None) (v view.Job, err error) {
 		return v, err
 	}
 	steps, err := a.app.Queue.Steps(r.Context(), job.ID)
-	v = view.NewJob(*job)
-	v.Attempts, v.Steps = printer.List(attempts, view.NewAttempt), printer.List(steps, view.NewStep)
+	v = jobview.NewJob(*job)
+	v.Attempts, v.Steps = printer.List(attempts, jobview.NewAttempt), printer.List(steps, jobview.NewStep)
 	return v, err
 }
 
-func (a jobsAPI) retry(r *http.Request, _ webapi.None) (v view.Job, err error) {
+func (a jobsAPI) retry(r *http.Request, _ webapi.None) (v jobview.Job, err error) {
 	id := r.PathValue("id")
 	if err := a.app.CheckRetry(r.Context(), id); err != nil {
 		return v, noJob(err)

@@ -130,7 +130,8 @@ func invitation(from, title, uid, start, method string) string {
 func TestAppointmentsAreListedWithConflicts(t *testing.T) {
 	mails := []string{
 		invitation("ada@example.com", "Tea <b>party</b>", "tea", "20990306T140000Z", "REQUEST"),
-		invitation("ben@example.com", "Dentist", "dentist", "20990306T143000Z", "REQUEST"),
+		strings.Replace(invitation("ben@example.com", "Dentist", "dentist", "20990306T143000Z", "REQUEST"),
+			"\nEND:VEVENT", "\nRRULE:FREQ=WEEKLY\nEND:VEVENT", 1),
 		invitation("ben@example.com", "Walk", "walk", "20990307T143000Z", "REQUEST"),
 		invitation("ada@example.com", "Over", "over", "20190306T140000Z", "REQUEST"),
 	}
@@ -155,7 +156,7 @@ func TestAppointmentsAreListedWithConflicts(t *testing.T) {
 			titles = append(titles, a.Title)
 		}
 		require.Equal(t, []string{"Tea <b>party</b>", "Dentist"}, titles)
-		require.Equal(t, []string{"Dentist, 2099-03-06T14:30, 2099-03-06T15:30, UTC"}, found.List[0].Conflicts)
+		require.Equal(t, []string{"Dentist, 2099-03-06T14:30, 2099-03-06T15:30, UTC, repeats"}, found.List[0].Conflicts)
 		one := "/mail/" + sample.Owner + "/" + found.List[0].MessageID + "/meaning"
 		require.Len(t, call[enrichment.View](w, "GET", one, "", http.StatusOK).Conflicts, 1)
 	}

@@ -8,10 +8,14 @@ import (
 	"sync"
 )
 
-// Run works on mailboxes until ctx is done, and returns when the jobs that run have ended. Nothing is decided about the
-// mail of an account until the configured rules are stored for it.
+// Run works on mailboxes until ctx is done, and returns nil when the jobs that run have ended, also if ctx is done
+// before it has begun. Nothing is decided about the mail of an account until the configured rules are stored for it.
 func (h *App) Run(ctx context.Context) error {
-	if err := h.begin(ctx); err != nil {
+	err := h.begin(ctx)
+	if ctx.Err() != nil {
+		return nil // asked to stop before it has begun: nothing is left half done
+	}
+	if err != nil {
 		return err
 	}
 	if err := tellSystemd(ctx, "READY=1"); err != nil {
@@ -37,7 +41,7 @@ func (h *App) Run(ctx context.Context) error {
 	beside.Go(func() { watch.run(ctx) })
 	beside.Go(func() { h.countOldMail(ctx) })
 	beside.Go(func() { untold = h.tellStop(ctx) })
-	err := h.Pipeline.Run(ctx)
+	err = h.Pipeline.Run(ctx)
 	stop()
 	beside.Wait()
 	return errors.Join(err, untold)

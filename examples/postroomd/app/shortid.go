@@ -18,7 +18,6 @@ var (
 	reminderIDs = typedIDs{"reminders", "id", "reminder", "postroomd reminders list --all"}
 	draftIDs    = typedIDs{"replies", "thread_id", "draft", "postroomd drafts list --all"}
 	runIDs      = typedIDs{"agent_runs", "id", "run", "postroomd agents list"}
-	jobIDs      = typedIDs{"jobs", "id", "job", "postroomd jobs list"}
 	messageIDs  = typedIDs{"messages", "id", "message", "postroomd mail list"}
 	gmailIDs    = typedIDs{"messages", "provider_message_id", "message", "postroomd mail list"}
 )
@@ -123,15 +122,6 @@ func (h *App) ResolveReminder(ctx context.Context, typed string) (string, error)
 	id, err := reminderIDs.complete(ctx, h, "", typed)
 	if err == nil && id == "" {
 		return "", usage.Errorf("there is no reminder %s; '%s' lists them", typed, reminderIDs.listing)
-	}
-	return id, err
-}
-
-// ResolveJob completes the beginning or the end of a job's id. listing is the command that lists those that are meant.
-func (h *App) ResolveJob(ctx context.Context, typed, listing string) (string, error) {
-	id, err := jobIDs.complete(ctx, h, "", typed)
-	if err == nil && id == "" {
-		return "", usage.Errorf("there is no job %s; '%s' lists them", typed, listing)
 	}
 	return id, err
 }

@@ -124,7 +124,8 @@ func TestDraftsAreListedReworkedAndDiscarded(t *testing.T) {
 // What somebody has changed since a person has printed it is not overwritten.
 func TestAVoiceIsEditedOfTheVersionThatWasPrinted(t *testing.T) {
 	t.Parallel()
-	where := withModel(t, inbox(t, "tea"), "http://127.0.0.1:1", "[replies]\nenabled = true\nvoice = true\n")
+	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, decides)
+	where := withModel(t, inbox(t, "tea"), model.URL, "[replies]\nenabled = true\nvoice = true\n")
 	ask := func(args ...string) result {
 		return postroomd(t, append(append([]string{"drafts", "voice"}, args...), where...)...)
 	}

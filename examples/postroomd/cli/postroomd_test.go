@@ -23,6 +23,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -236,7 +237,7 @@ func TestDoctorExaminesTheQueue(t *testing.T) {
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "ok: all invariants hold\n")
 
-	db, err := sql.Open("sqlite3", environment.Folder(dir).Database())
+	db, err := sql.Open(sqlite.DriverName, environment.Folder(dir).Database())
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE jobs SET finished_at = NULL WHERE id = (SELECT MIN(id) FROM jobs)")
 	require.NoError(t, err)

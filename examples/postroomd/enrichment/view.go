@@ -152,11 +152,14 @@ func ItemText(item *enrich.ActionItem) string {
 
 // EventText says an appointment on one line.
 func EventText(e *enrich.Event) string {
-	canceled := ""
+	var repeats, canceled string
+	if e.Repeats {
+		repeats = "repeats"
+	}
 	if e.Canceled {
 		canceled = "canceled"
 	}
-	return strings.Join(slices.DeleteFunc([]string{e.Title, e.Start, e.End, e.Zone, e.Place, canceled},
+	return strings.Join(slices.DeleteFunc([]string{e.Title, e.Start, e.End, e.Zone, e.Place, repeats, canceled},
 		func(s string) bool { return s == "" }), ", ")
 }
 

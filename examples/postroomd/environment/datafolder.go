@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
-	_ "github.com/postroom-go/postroom/queue/sqlite" // the driver of the lock's file
+	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 // A Folder holds all data of postroomd: the queue and the ledger in one SQLite file, the demo's Gmail in another.
@@ -138,7 +138,8 @@ func (f Folder) Lock(ctx context.Context) (release func() error, err error) {
 
 // lockFile takes SQLite's own lock on an empty file, which works alike on all systems.
 func lockFile(ctx context.Context, path, what string) (release func() error, err error) {
-	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_busy_timeout=0&_journal_mode=MEMORY")
+	db, err := sql.Open(sqlite.DriverName,
+		"file:"+(&url.URL{Path: path}).EscapedPath()+"?_busy_timeout=0&_journal_mode=MEMORY")
 	if err != nil {
 		return nil, err
 	}

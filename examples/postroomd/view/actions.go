@@ -10,6 +10,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/app"
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
 	"github.com/postroom-go/postroom/gmail/filing"
+	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
@@ -130,6 +131,7 @@ type WholeAction struct {
 	Decision Decision            `json:"decision"`
 	Message  string              `json:"message,omitempty"` // the id of the message, at Gmail; empty if it is no longer here
 	JobID    string              `json:"job_id,omitempty"`
+	CallID   string              `json:"call_id,omitempty"`  // the call of the model that decided; empty if it is not on record
 	TraceID  string              `json:"trace_id,omitempty"` // of OpenTelemetry, in which it was to be done; empty without one
 	Approver string              `json:"approver,omitempty"` // who has approved it; empty if nobody was asked
 	Held     string              `json:"held,omitempty"`     // why it does not start now; empty if it may
@@ -172,7 +174,21 @@ func NewWholeAction(ctx context.Context, h *app.App, id string) (*WholeAction, e
 	}
 	v.Filed = filing.Told(a)
 	return v, errors.Join(v.readPermit(ctx, h), v.readUndo(ctx, h, a, names), v.readMessage(ctx, h, a),
-		v.readLinks(ctx, h), v.readTrace(ctx, h))
+		v.readLinks(ctx, h), v.readTrace(ctx, h), v.readCall(ctx, h, d))
+}
+
+// readCall reads which call of a model has led to the decision, as long as calls are kept: the last that was answered.
+func (v *WholeAction) readCall(ctx context.Context, h *app.App, d safety.DecisionRecord) error {
+	if d.Decision.Source != postroom.SourceModel {
+		return nil
+	}
+	calls, err := h.Models.Records.CallsAbout(ctx, d.AccountID, d.MessageID, 100)
+	for _, c := range calls {
+		if c.Model == d.Decision.Model && (c.State == llm.Answered || c.State == llm.Cached) && !c.At.After(d.CreatedAt) {
+			v.CallID = c.ID
+		}
+	}
+	return err
 }
 
 // A LinkedAction is one that led to another, or that another led to.

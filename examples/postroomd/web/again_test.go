@@ -49,6 +49,8 @@ func TestTheModelIsAskedAgain(t *testing.T) {
 	done := w.acted(safety.Filter{MessageID: asks[0].Action.MessageID, Types: []postroom.ActionType{postroom.Star}})
 	require.Len(t, done, 1)
 	require.Equal(t, postroom.ActionCompleted, done[0].Action.State)
+	call := w.get("actions/"+done[0].Action.ID).find(t, `id="call" href="[./]*(models/calls/[^"]+)"`)
+	require.Contains(t, w.get(call).body, "star", "the action leads to the answer, and not to the one before")
 
 	message := w.pathOf(asks[0].Action)
 	require.Equal(t, http.StatusSeeOther, w.post(message+"/decide", url.Values{"from": {"/mail"}}).status)

@@ -110,11 +110,6 @@ func ConfidenceFlags(cmd *cobra.Command) func() (*safety.Range, error) {
 var Sources = Texts([]postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceHost,
 	postroom.SourceNone})
 
-// Texts returns values as a person types them.
-func Texts[T ~string](values []T) []string {
-	return printer.List(values, func(v T) string { return string(v) })
-}
-
 // Ago returns the time that lies as far back as the value of a flag.
 func Ago(flag, text string, now time.Time) (time.Time, error) {
 	window, err := limits.ParseWindow(text)

@@ -1,9 +1,11 @@
-package view
+// Package jobview has the jobs of a queue as commands and APIs show them.
+package jobview
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/examples/postroomd/printer"
@@ -23,10 +25,17 @@ type Job struct {
 	Crashes       int             `json:"crashes"`
 	MaxAttempts   int             `json:"max_attempts"`
 	Key           string          `json:"key,omitempty"`
+	LimitKey      string          `json:"limit_key,omitempty"`
+	UserID        string          `json:"user_id,omitempty"`
+	Tags          []string        `json:"tags,omitempty"`
+	Node          string          `json:"node,omitempty"` // of a flow: the flow's id, a slash and the node's name
+	Sequence      string          `json:"sequence,omitempty"`
+	Worker        string          `json:"worker,omitempty"`
 	Payload       json.RawMessage `json:"payload"`
 	Result        json.RawMessage `json:"result,omitempty"`
 	Error         string          `json:"error,omitempty"`
 	NotBefore     time.Time       `json:"not_before"`
+	ExpiresAt     time.Time       `json:"expires_at,omitzero"`
 	CreatedAt     time.Time       `json:"created_at"`
 	StartedAt     time.Time       `json:"started_at,omitzero"`
 	FinishedAt    time.Time       `json:"finished_at,omitzero"`
@@ -38,10 +47,22 @@ type Job struct {
 func NewJob(j queue.Job) Job {
 	return Job{
 		ID: j.ID, Type: j.Type, State: j.State, Priority: j.Priority, Attempt: j.Attempt, Failures: j.Failures,
-		Interruptions: j.Interruptions, Crashes: j.Crashes, MaxAttempts: j.MaxAttempts, Key: j.Key.Name, Payload: j.Payload,
-		Result: j.Result, Error: j.LastError, NotBefore: j.NotBefore, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt,
+		Interruptions: j.Interruptions, Crashes: j.Crashes, MaxAttempts: j.MaxAttempts, Key: j.Key.Name, LimitKey: j.LimitKey,
+		UserID: j.UserID, Tags: j.Tags, Node: j.Node, Sequence: j.Sequence,
+		Worker: j.WorkerID, Payload: Raw(j.Payload), Result: Raw(j.Result),
+		Error: j.LastError, NotBefore: j.NotBefore, ExpiresAt: j.ExpiresAt, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt,
 		FinishedAt: j.FinishedAt,
 	}
+}
+
+// Raw returns a stored value as JSON. One that is not JSON, which other programs may write, becomes a text, so that it
+// can be seen and what is beside it, too.
+func Raw(stored json.RawMessage) json.RawMessage {
+	if len(stored) == 0 || json.Valid(stored) {
+		return stored
+	}
+	text, _ := json.Marshal(string(stored)) //nolint:errchkjson // a text always has a form
+	return text
 }
 
 // An Attempt is one attempt of a job.
@@ -71,7 +92,7 @@ type Step struct {
 
 // NewStep makes the view of a step.
 func NewStep(s queue.StepRecord) Step {
-	return Step{s.Name, s.StartedAt, s.FinishedAt, s.Result, s.Cursor}
+	return Step{s.Name, s.StartedAt, s.FinishedAt, Raw(s.Result), Raw(s.Cursor)}
 }
 
 // A Reason says why a job does not run.
@@ -92,7 +113,7 @@ type Finding struct {
 }
 
 // NewFinding makes the view of a finding.
-func NewFinding(f queueadmin.Finding) Finding { return Finding(f) }
+func NewFinding(f queueadmin.Finding) Finding { return Finding{f.Severity, f.Text, f.Hint} }
 
 // PrintJob prints a job with its attempts and steps.
 func PrintJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps []queue.StepRecord) error {
@@ -104,11 +125,17 @@ func PrintJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps [
 	f.Add("attempts", fmt.Sprintf("%d (%d failed of %d, %d interrupted, %d crashed)", j.Attempt, j.Failures,
 		j.MaxAttempts, j.Interruptions, j.Crashes))
 	f.Add("due", printer.Clock(j.NotBefore))
+	f.Add("expires", printer.Clock(j.ExpiresAt))
 	f.Add("created", printer.Clock(j.CreatedAt))
 	f.Add("started", printer.Clock(j.StartedAt))
 	f.Add("finished", printer.Clock(j.FinishedAt))
 	f.Add("worker", j.WorkerID)
 	f.Add("key", j.Key.Name)
+	f.Add("limit key", j.LimitKey)
+	f.Add("user", j.UserID)
+	f.Add("tags", strings.Join(j.Tags, ", "))
+	f.Add("node", j.Node)
+	f.Add("sequence", j.Sequence)
 	f.Add("payload", string(j.Payload))
 	f.Add("result", string(j.Result))
 	f.Add("error", j.LastError)
@@ -135,3 +162,17 @@ func PrintJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps [
 	}
 	return f.Flush()
 }
+
+// An ErrorGroup is jobs with like errors.
+type ErrorGroup struct {
+	ID        string    `json:"id"`
+	Type      string    `json:"type"`
+	Text      string    `json:"text"`
+	Jobs      int       `json:"jobs"`
+	FirstSeen time.Time `json:"first_seen"`
+	LastSeen  time.Time `json:"last_seen"`
+	JobID     string    `json:"job_id"`
+}
+
+// NewErrorGroup makes the view of a group.
+func NewErrorGroup(g queueadmin.ErrorGroup) ErrorGroup { return ErrorGroup(g) }
