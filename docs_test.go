@@ -50,4 +50,42 @@ func TestReadmeLinks(t *testing.T) {
 	}
 }
 
+// Each cell of the comparison has its source, and what Postroom lacks is a stated non-goal.
+func TestComparedHasSources(t *testing.T) {
+	page, err := os.ReadFile("docs/compared.md")
+	require.NoError(t, err)
+	sources := make(map[string]string)
+	for _, s := range regexp.MustCompile(`(?m)^\[([a-z-]+)\]: (\S+)$`).FindAllStringSubmatch(string(page), -1) {
+		sources[s[1]] = s[2]
+		if file, _, _ := strings.Cut(s[2], "#"); !strings.HasPrefix(file, "https://") {
+			require.FileExists(t, filepath.Join("docs", file))
+		}
+	}
+	source := regexp.MustCompile(`\]\[([a-z-]+)\]`)
+	rows := 0
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		if !strings.HasPrefix(line, "| ") || cells[0] == "---" || strings.HasPrefix(line, "| | ") {
+			continue
+		}
+		rows++
+		require.Len(t, cells, 7, line)
+		for i, cell := range cells[1:] {
+			if i > 0 && cell == "not documented" {
+				continue
+			}
+			found := source.FindStringSubmatch(cell)
+			require.NotNil(t, found, "a cell without a source: %q of %s", cell, line)
+			require.Contains(t, sources, found[1])
+		}
+		if !strings.HasPrefix(cells[1], "[yes]") && !strings.HasPrefix(cells[1], "[measured]") {
+			require.Contains(t, cells[1], "(#what-postroom-does-not-have)", line)
+		}
+	}
+	require.Greater(t, rows, 40)
+	for _, link := range regexp.MustCompile(`\]\(([^)#: ]+)\)`).FindAllStringSubmatch(string(page), -1) {
+		require.FileExists(t, filepath.Join("docs", link[1]))
+	}
+}
+
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
