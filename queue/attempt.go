@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -83,9 +84,9 @@ func (a *Attempt) String() string {
 // Queue is the queue the job came from.
 func (a *Attempt) Queue() *Queue { return a.q }
 
-// SetResult sets the result that is stored as JSON when the job completes. The last call before [Attempt.Complete], or
-// before the handler returns, counts; Complete fails if its own function calls it. A result that is not valid JSON, or
-// larger than [Config].MaxPayload, fails the job for good.
+// SetResult sets the result that is stored as JSON when the job completes. The last call counts, also in the function
+// of [Attempt.Complete]; one that comes after the completion is too late, and is ignored. A result that is not valid
+// JSON, or larger than [Config].MaxPayload, fails the job for good.
 func (a *Attempt) SetResult(result any) { a.result.Store(&result) }
 
 func (a *Attempt) resultValue() any {
@@ -155,17 +156,15 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 				return err
 			}
 			if a.result.Load() != stored {
-				return wrap("complete", a.job.ID, errLateResult)
+				if err := a.replaceResult(ctx, tx); err != nil {
+					return wrap("complete", a.job.ID, err)
+				}
 			}
 		}
 		return a.q.addLogs(ctx, tx, a.logLines())
 	})
 	return refused("complete", a.job.ID, err)
 }
-
-// errLateResult refuses a result that would be lost.
-var errLateResult = errors.New("SetResult was called by the function of Complete, when the result was stored already: " +
-	"call it before Complete")
 
 // errUnwound is the error of a Complete that a panic, or runtime.Goexit, has left.
 var errUnwound = errors.New("it did not return")
@@ -192,18 +191,36 @@ func (a *Attempt) unsettled() error {
 func (a *Attempt) complete(ctx context.Context, tx *driver.WriteTx, finish finisher) error {
 	out := driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: tx.Now(),
 		Plain: a.job.plain()}
-	if result := a.resultValue(); result != nil {
-		stored, err := a.q.encodeAt(resultPlace(a.job.ID), result)
-		if err != nil {
-			return wrap("complete", a.job.ID, Fatal(fmt.Errorf("result: %w", err)))
-		}
-		out.Result = stored
+	var err error
+	if out.Result, err = a.encodedResult(); err == nil {
+		err = finish(ctx, tx, out)
 	}
-	err := finish(ctx, tx, out)
 	if err == nil {
 		err = a.q.recordEnd(ctx, tx, &out, a)
 	}
 	return wrap("complete", a.job.ID, err)
+}
+
+// encodedResult returns what is stored of the result, or nil if there is none.
+func (a *Attempt) encodedResult() (json.RawMessage, error) {
+	result := a.resultValue()
+	if result == nil {
+		return nil, nil
+	}
+	stored, err := a.q.encodeAt(resultPlace(a.job.ID), result)
+	if err != nil {
+		return nil, Fatal(fmt.Errorf("result: %w", err))
+	}
+	return stored, nil
+}
+
+// replaceResult stores a result that was set after the job was completed.
+func (a *Attempt) replaceResult(ctx context.Context, tx *driver.WriteTx) error {
+	stored, err := a.encodedResult()
+	if err != nil {
+		return err
+	}
+	return a.q.driver.SetResult(ctx, tx, a.job.ID, stored)
 }
 
 // A finisher writes one outcome.

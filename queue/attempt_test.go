@@ -62,6 +62,22 @@ func TestCompleteTxInAForeignTransaction(t *testing.T) {
 	})
 }
 
+// What a job's writes have made is its result: the function of Complete may set it.
+func TestResultOfTheFunctionOfComplete(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		for name, opts := range map[string]*queue.Options{"a plain job": nil, "of a limited key": {LimitKey: "one"}} {
+			q := on(t, db.Driver(), nil)
+			id := enqueue(t, q, opts)
+			work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+				w.SetResult("early")
+				return w.Complete(ctx, func(context.Context, queue.Tx) error { w.SetResult("late"); return nil })
+			})
+			require.JSONEq(t, `"late"`, string(job(t, q, id).Result), name)
+		}
+	})
+}
+
 // A handler that says that all is well while its transaction was not committed has failed.
 func TestCompleteTxWithoutACommit(t *testing.T) {
 	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {
@@ -139,9 +155,10 @@ func TestACompleteThatFailedStands(t *testing.T) {
 			w.SetResult(1)
 			return nil
 		}, queue.StateFailed, "the handler returned nil after Complete had failed: queue: complete"},
-		"its own function sets the result": {func(ctx context.Context, w *queue.Work[int]) error {
-			return w.Complete(ctx, func(context.Context, queue.Tx) error { w.SetResult(1); return nil })
-		}, queue.StateFailed, "SetResult was called by the function of Complete, when the result was stored already"},
+		"its own function sets a result that is no JSON": {func(ctx context.Context, w *queue.Work[int]) error {
+			w.SetResult(1)
+			return w.Complete(ctx, func(context.Context, queue.Tx) error { w.SetResult(func() {}); return nil })
+		}, queue.StateFailed, "result: "},
 		"a panic that the handler recovers from": {func(ctx context.Context, w *queue.Work[int]) error {
 			defer func() { _ = recover() }()
 			return w.Complete(ctx, func(context.Context, queue.Tx) error { panic("stop") })

@@ -117,6 +117,9 @@ type Finisher interface {
 	// ReadJobs returns the existing jobs among the ids, in any order, as the transaction sees them.
 	ReadJobs(ctx context.Context, tx *WriteTx, jobIDs []string) ([]Job, error)
 
+	// SetResult replaces the result of a job that the same transaction has completed.
+	SetResult(ctx context.Context, tx *WriteTx, jobID string, result json.RawMessage) error
+
 	// AddLogs stores log lines of handlers. It takes no lease: the same transaction has ended their attempts.
 	AddLogs(ctx context.Context, tx *WriteTx, lines []LogLine) error
 }

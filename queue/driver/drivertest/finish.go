@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -213,6 +214,33 @@ var finishCases = []conformanceCase{
 				return nil
 			})
 			require.Equal(s, driver.StateQueued, s.state(next.ID))
+		},
+	},
+	{
+		name:        "SetResult/replaces the result of a job that the transaction has completed",
+		explanation: "a result that is known only after the handler's writes is stored with the completion, or not at all",
+		run: func(s *suite) {
+			for name, first := range map[string]string{"none before": "", "another before": "1"} {
+				for _, plain := range []bool{true, false} {
+					job, other := s.started(), s.started()
+					out := completed(job.Lease())
+					out.Result, out.Plain = []byte(first), plain
+					set := func(ctx context.Context, tx *driver.WriteTx) error {
+						answers, err := s.d.Finish(ctx, tx, []driver.Outcome{out, completed(other.Lease())})
+						require.NoError(s, errors.Join(err, errors.Join(answers...)))
+						return s.d.SetResult(ctx, tx, job.ID, []byte(`{"second":"ü"}`))
+					}
+					err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+						require.NoError(s, set(ctx, tx))
+						return errUser
+					})
+					require.ErrorIs(s, err, errUser)
+					require.Empty(s, s.job(job.ID).Result, name)
+					s.write(set)
+					require.JSONEq(s, `{"second":"ü"}`, string(s.job(job.ID).Result), name)
+					require.Empty(s, s.job(other.ID).Result, name)
+				}
+			}
 		},
 	},
 }

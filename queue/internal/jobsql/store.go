@@ -2,6 +2,7 @@ package jobsql
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -84,6 +85,18 @@ var selectJob = `
 SELECT ` + Columns + `
 FROM /*q.*/jobs
 WHERE id = $1`
+
+const updateResult = `
+UPDATE /*q.*/jobs
+SET result_json = $2
+WHERE id = $1
+  AND state = 'completed'`
+
+// SetResult implements [driver.Finisher].
+func (s *Store) SetResult(ctx context.Context, tx *driver.WriteTx, jobID string, result json.RawMessage) error {
+	_, err := tx.ExecContext(ctx, updateResult, jobID, NullJSON(result))
+	return err
+}
 
 // SelectWorkerJobs selects the running jobs of the worker $1, with [Columns].
 var SelectWorkerJobs = `
