@@ -62,7 +62,7 @@ freed AS (
     AND job_keys.key = ended.idempotency_key
     AND job_keys.job_id = ended.id
     AND job_keys.scope IN ('unfinished', 'coalesce'))
-SELECT COUNT(*) + CASE WHEN COUNT(sequence) > 0 THEN LENGTH(pg_notify('` + channel + `', '')::text) ELSE 0 END
+SELECT COUNT(*) + CASE WHEN COUNT(sequence) > 0 THEN LENGTH(pg_notify(/*q.*/'` + channel + `', '')::text) ELSE 0 END
 FROM ended`
 
 	// Uses the partial index jobs_scheduled.

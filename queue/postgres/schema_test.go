@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -139,6 +140,39 @@ func ran(t testing.TB, q *queue.Queue) (payloads []int) {
 	require.NoError(t, d.RunUntilIdle(t.Context()))
 	slices.Sort(payloads)
 	return payloads
+}
+
+// Whatever a claim notifies of goes to its own queue: the jobs of a sequence behind one that has expired are due.
+func TestAnExpiryInASchemaIsHeardByItsOwnQueue(t *testing.T) {
+	h := newHouse(t)
+	q := newQueueIn(t, h)
+	ctx := t.Context()
+	enqueued, err := q.Enqueue(ctx, tick.New(1, &queue.Options{Sequence: "s", ExpiresAt: time.Now().Add(time.Hour)}))
+	require.NoError(t, err)
+	run(t, q.DB(), "UPDATE "+queue.Table(q.DB(), "jobs")+" SET expires_at = now() - interval '1 hour' WHERE id = '"+
+		enqueued.ID+"'")
+	pool, err := pgxpool.New(ctx, h.dsn)
+	require.NoError(t, err)
+	defer pool.Close()
+	ear, err := pool.Acquire(ctx)
+	require.NoError(t, err)
+	defer ear.Release()
+	channel := `"` + h.schema + `.postroom_jobs"`
+	_, err = ear.Exec(ctx, "LISTEN "+channel)
+	require.NoError(t, err)
+	require.Empty(t, ran(t, q))
+	_, err = ear.Exec(ctx, "NOTIFY "+channel+", 'last'")
+	require.NoError(t, err)
+	var payloads []string
+	for !slices.Contains(payloads, "last") {
+		heard, err := ear.Conn().WaitForNotification(ctx)
+		require.NoError(t, err)
+		payloads = append(payloads, heard.Payload)
+	}
+	require.Contains(t, payloads, "", "the claim that has found it has notified its own queue")
+	job, err := q.Job(ctx, enqueued.ID)
+	require.NoError(t, err)
+	require.Equal(t, queue.StateCanceled, job.State)
 }
 
 func TestAQueueDoesNotHearTheOneInAnotherSchema(t *testing.T) {
