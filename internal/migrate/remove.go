@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // ErrNone reports that a package has no tables in the database.
@@ -15,11 +16,16 @@ const (
 	dropTable      = `DROP TABLE postroom_migrations`
 )
 
-// Remove runs the statements, which remove what the migrations have made, and then removes the record of these, in the
-// caller's write transaction. check may refuse. If there is no record it returns [ErrNone].
-func Remove(
-	ctx context.Context, tx Tx, in Place, dialect, pkg string, statements []string, check func(context.Context) error,
+// Remove runs the statements, which remove what the migrations of files have made, and then removes the record of
+// these, in the caller's write transaction. check may refuse. If there is no record it returns [ErrNone]. What a
+// migration that is none of these has made would be left behind: that is an error.
+func Remove(ctx context.Context, tx Tx, in Place, dialect, pkg string, files fs.FS, statements []string,
+	check func(context.Context) error,
 ) error {
+	migrations, err := load(files, dialect)
+	if err != nil {
+		return err
+	}
 	if dialect == postgres {
 		if _, err := tx.ExecContext(ctx, lockPostgres); err != nil {
 			return fmt.Errorf("lock: %w", err)
@@ -33,6 +39,9 @@ func Remove(
 		return ErrOutdated
 	case at.version == 0:
 		return ErrNone
+	}
+	if _, err := at.pending(migrations, pkg); err != nil {
+		return err
 	}
 	if err := check(ctx); err != nil {
 		return err

@@ -229,6 +229,14 @@ SELECT (SELECT COUNT(*) FROM pg_class WHERE relnamespace = $1::regnamespace)
 		return n
 	}
 	require.Greater(t, count(), 50)
+	owns := h.open(t, "")
+	calls := func(schema string) {
+		run(t, owns, "CREATE OR REPLACE FUNCTION order_mail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM "+
+			schema+".job_enqueue('mail'); RETURN NEW; END $$")
+	}
+	calls(h.schema)
+	require.ErrorContains(t, queueadmin.Uninstall(t.Context(), q.DB(), nil), "the function order_mail() calls job_enqueue")
+	calls("another")
 	require.NoError(t, queueadmin.Uninstall(t.Context(), q.DB(), nil))
 	require.Zero(t, count())
 	run(t, h.open(t, ""), "INSERT INTO jobs (title) VALUES ('still there')")

@@ -27,12 +27,6 @@ const (
 	selectUnfinished = `SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE finished_at IS NULL LIMIT 1) AS unfinished`
 	lockJobs         = `LOCK TABLE %s IN ACCESS EXCLUSIVE MODE`
 
-	selectReferences = `
-SELECT other.name, lower(key."table")
-FROM sqlite_schema AS other
-JOIN pragma_foreign_key_list(other.name) AS key
-WHERE other.type = 'table'`
-
 	// aliveWithin is how long ago a dispatcher that runs has written its heartbeat, unless its lease is very long.
 	aliveWithin = time.Minute
 )
@@ -55,8 +49,13 @@ func Uninstall(ctx context.Context, db queue.DB, opts *UninstallOptions) error {
 		return fmt.Errorf("queueadmin: uninstall: %w", err)
 	}
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return migrate.Remove(ctx, tx, migrate.Place(names), string(db.Dialect()), "queue", drops,
+		sound := db.Dialect() == driver.SQLite && resolves(ctx, tx) == nil
+		err := migrate.Remove(ctx, tx, migrate.Place(names), string(db.Dialect()), "queue", queue.MigrationFiles(), drops,
 			func(ctx context.Context) error { return mayUninstall(ctx, db, tx, opts != nil && opts.Force) })
+		if err == nil && sound {
+			err = resolves(ctx, tx)
+		}
+		return err
 	})
 	switch {
 	case errors.Is(err, migrate.ErrNone):
@@ -72,7 +71,8 @@ func mayUninstall(ctx context.Context, db queue.DB, tx queue.Tx, force bool) err
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf(lockJobs, queue.Table(db, "jobs"))); err != nil {
 			return err
 		}
-	} else if err := isReferredTo(ctx, db, tx); err != nil {
+	}
+	if err := isReferredTo(ctx, db, tx); err != nil {
 		return err
 	}
 	if force {
@@ -95,31 +95,4 @@ func mayUninstall(ctx context.Context, db queue.DB, tx queue.Tx, force bool) err
 		err = fmt.Errorf("%w: jobs have not ended, and would be lost; let them run, cancel them, or force it", ErrInUse)
 	}
 	return err
-}
-
-// isReferredTo refuses to remove what a table of the program's refers to: SQLite would remove the rows of that as well.
-func isReferredTo(ctx context.Context, db queue.DB, tx queue.Tx) error {
-	objects, err := naming.Created(queue.MigrationFiles(), db.Dialect())
-	if err != nil {
-		return err
-	}
-	ours := make(map[string]bool)
-	for _, o := range objects {
-		ours[queue.Table(db, o.Name)] = true
-	}
-	rows, err := tx.QueryContext(ctx, selectReferences)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var from, to string
-		if err := rows.Scan(&from, &to); err != nil {
-			return err
-		}
-		if ours[to] && !ours[from] {
-			return fmt.Errorf("the table %s refers to %s, and would lose its rows: drop its foreign key first", from, to)
-		}
-	}
-	return rows.Err()
 }

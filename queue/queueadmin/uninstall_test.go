@@ -105,11 +105,67 @@ func TestUninstallRefuses(t *testing.T) {
 		err = queueadmin.Uninstall(t.Context(), db, &queueadmin.UninstallOptions{Force: true})
 		require.ErrorContains(t, err, map[driver.Dialect]string{
 			driver.SQLite:   "the table job_notes refers to jobs, and would lose its rows: drop its foreign key first",
-			driver.Postgres: "other objects depend on them",
+			driver.Postgres: "the table job_notes refers to jobs, and would lose its foreign key: drop that first",
 		}[db.Dialect()])
 		executeIn(t, db, "DROP TABLE job_notes")
 		require.Equal(t, before, dump(t, db))
 		require.NoError(t, queueadmin.Uninstall(t.Context(), db, nil))
 		require.Empty(t, dump(t, db))
+	})
+}
+
+// What uses the queue's tables would fail at its next use: a view, and a trigger that enqueues, as in docs/sql.md.
+func TestUninstallLeavesNothingThatIsBroken(t *testing.T) {
+	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
+		executeIn(t, db, "CREATE TABLE orders (id INTEGER PRIMARY KEY)", "CREATE VIEW job_enqueued AS SELECT id FROM orders")
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		trigger := []string{
+			"CREATE TRIGGER order_mail AFTER INSERT ON orders BEGIN INSERT INTO job_enqueue (type) VALUES ('mail'); END",
+			"DROP TRIGGER order_mail",
+		}
+		words := "order_mail: no such table: main.job_enqueue"
+		if db.Dialect() == driver.Postgres {
+			trigger = []string{"CREATE FUNCTION order_mail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " +
+				"PERFORM job_enqueue('mail'); RETURN NEW; END $$", "DROP FUNCTION order_mail"}
+			words = "the function order_mail() calls job_enqueue, and would fail: drop it first"
+		}
+		for _, c := range []struct{ create, drop, words string }{
+			{"CREATE VIEW mine AS SELECT id FROM jobs", "DROP VIEW mine", map[driver.Dialect]string{
+				driver.SQLite:   "mine: no such table: main.jobs",
+				driver.Postgres: "the view mine reads jobs, and would fail: drop it first",
+			}[db.Dialect()]},
+			{trigger[0], trigger[1], words},
+		} {
+			before := dump(t, db)
+			executeIn(t, db, c.create)
+			err := queueadmin.Uninstall(t.Context(), db, &queueadmin.UninstallOptions{Force: true})
+			require.ErrorContains(t, err, c.words)
+			executeIn(t, db, c.drop)
+			require.Equal(t, before, dump(t, db))
+		}
+		require.NoError(t, queueadmin.Uninstall(t.Context(), db, nil))
+		executeIn(t, db, "INSERT INTO orders (id) VALUES (1)")
+	})
+}
+
+// A view that was broken before is nobody's business.
+func TestUninstallWhereAViewIsBroken(t *testing.T) {
+	db := dbtest.SQLite(t)
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	executeIn(t, db, "CREATE VIEW broken AS SELECT id FROM gone")
+	require.NoError(t, queueadmin.Uninstall(t.Context(), db, nil))
+	require.Equal(t, []string{"view broken: CREATE VIEW broken AS SELECT id FROM gone"}, dump(t, db))
+}
+
+func TestUninstallByAnOlderProgramRemovesNothing(t *testing.T) {
+	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		executeIn(t, db, "CREATE TABLE job_future (id TEXT)",
+			"INSERT INTO postroom_migrations (package, version, name) VALUES ('queue', 99, '0099_future.sql')")
+		before := dump(t, db)
+		err := queueadmin.Uninstall(t.Context(), db, &queueadmin.UninstallOptions{Force: true})
+		require.ErrorContains(t, err, "the database is at version 99")
+		require.ErrorContains(t, err, "run a newer program")
+		require.Equal(t, before, dump(t, db))
 	})
 }
