@@ -102,6 +102,9 @@ func hint(op string, err error) string {
 	case errors.Is(err, sql.ErrTxDone):
 		return "call it before the transaction's Commit or Rollback, or before the function given to Write returns"
 	}
+	if driver.Forbidden(err) {
+		return "grant its role what it needs: see the files of queue/postgres/grants"
+	}
 	switch text := err.Error(); {
 	case strings.Contains(text, `prepared statement "stmtcache`):
 		return "behind PgBouncer, or another pooler that shares connections, set postgres.Config.Pooled"

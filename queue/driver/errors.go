@@ -47,3 +47,10 @@ var (
 	// The database is not queried.
 	ErrUnknownStanding = errors.New("no job can stand so")
 )
+
+// Forbidden reports whether err is that of a PostgreSQL server whose role lacks a privilege.
+func Forbidden(err error) bool {
+	const insufficientPrivilege = "42501"
+	var stated interface{ SQLState() string }
+	return errors.As(err, &stated) && stated.SQLState() == insufficientPrivilege
+}

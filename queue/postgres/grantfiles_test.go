@@ -22,6 +22,12 @@ func (h house) as(t *testing.T, file string) *queue.Queue {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("grants", file))
 	require.NoError(t, err)
+	return h.granted(t, string(text))
+}
+
+// granted opens the queue as a new role that has these grants, and no others.
+func (h house) granted(t *testing.T, grants string) *queue.Queue {
+	t.Helper()
 	owner := h.open(t, h.schema)
 	role := "r" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	run(t, owner, "CREATE ROLE "+role)
@@ -31,7 +37,7 @@ func (h house) as(t *testing.T, file string) *queue.Queue {
 			require.NoError(t, err)
 		}
 	})
-	run(t, owner, strings.NewReplacer(`:"schema"`, h.schema, `:"role"`, role).Replace(string(text)))
+	run(t, owner, strings.NewReplacer(`:"schema"`, h.schema, `:"role"`, role).Replace(grants))
 	db, err := postgres.Open(t.Context(), dbtest.With(t, h.dsn, "role", role), &postgres.Config{Schema: h.schema})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

@@ -217,6 +217,23 @@ func TestASchemaThatIsMissing(t *testing.T) {
 	require.ErrorContains(t, err, `postgres: Config.Schema is "No-Schema"; it must be of lower-case letters`)
 }
 
+// The tables are there, and the role may not read them: to migrate is no remedy.
+func TestARoleWithoutRightsIsSentToTheGrants(t *testing.T) {
+	h := newHouse(t)
+	newQueueIn(t, h)
+	for _, grant := range []string{"", `GRANT USAGE ON SCHEMA :"schema" TO :"role"`} {
+		q := h.granted(t, grant)
+		_, err := queueadmin.Doctor(t.Context(), q)
+		require.ErrorContains(t, err, "permission denied for ")
+		require.NotContains(t, err.Error(), "call queue.Migrate first")
+		_, err = q.Enqueue(t.Context(), tick.New(1, nil))
+		require.ErrorContains(t, err, "(grant its role what it needs: see the files of queue/postgres/grants)")
+		checker, ok := driver.As[driver.TableChecker](q.DB().Driver())
+		require.True(t, ok)
+		require.ErrorContains(t, checker.CheckTables(t.Context()), "permission denied for ")
+	}
+}
+
 // What Migrate has made in the schema goes; the schema, and what the program has in others, stay.
 func TestUninstallInASchema(t *testing.T) {
 	h := newHouse(t)

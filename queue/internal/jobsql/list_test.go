@@ -165,6 +165,10 @@ func TestCheckTables(t *testing.T) {
 		exec(t, db, "DROP TABLE jobs")
 		migrated(t, db)
 		require.NoError(t, checker.CheckTables(t.Context()))
+		exec(t, db, "ALTER TABLE job_workers DROP COLUMN version")
+		require.ErrorIs(t, checker.CheckTables(t.Context()), driver.ErrNoTables, "a column of the last migration")
+		exec(t, db, "ALTER TABLE job_workers ADD COLUMN version TEXT")
+		require.NoError(t, checker.CheckTables(t.Context()))
 		exec(t, db, "DROP TABLE job_turn_marks")
 		require.ErrorIs(t, checker.CheckTables(t.Context()), driver.ErrNoTables,
 			"the migrations of an earlier version are not all")

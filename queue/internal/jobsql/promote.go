@@ -32,8 +32,9 @@ func (s *Store) PromoteScheduled(ctx context.Context, tx *driver.WriteTx) (int, 
 
 const (
 	selectOne     = `SELECT 1`
-	selectNoRows  = `SELECT id FROM /*q.*/job_turn_marks LIMIT 0` // of the table that was added last
 	selectAnyJobs = `SELECT COUNT(*) FROM (SELECT 1 FROM /*q.*/jobs LIMIT 1) AS found`
+	// Of the table, and with the column, that was added last.
+	selectNoRows = `SELECT workers.version FROM /*q.*/job_turn_marks CROSS JOIN /*q.*/job_workers AS workers LIMIT 0`
 )
 
 var selectNoJobs = `SELECT ` + Columns + `, hold FROM /*q.*/jobs LIMIT 0`
@@ -47,12 +48,15 @@ func (s *Store) CheckTables(ctx context.Context) error {
 	if err := answered(selectOne); err != nil {
 		return err
 	}
+	err := answered(selectNoJobs)
 	switch {
-	case answered(selectNoJobs) == nil:
-		if err := answered(selectNoRows); err != nil {
-			return driver.ErrNoTables // an earlier version has made them
+	case driver.Forbidden(err):
+		return err // they are there
+	case err == nil:
+		if err := answered(selectNoRows); err == nil || driver.Forbidden(err) {
+			return err
 		}
-		return nil
+		return driver.ErrNoTables // an earlier version has made them
 	case answered(selectAnyJobs) == nil:
 		return driver.ErrForeignTables
 	default:

@@ -167,7 +167,8 @@ func CheckSchema(field, schema string) error {
 	switch {
 	case schema == "":
 		return nil
-	case strings.HasPrefix(schema, "pg_") || schema == "information_schema":
+	case strings.HasPrefix(schema, "pg_"), schema == "information_schema",
+		schema == "plpgsql": // which keeps the settings that begin with its name to itself
 		return fmt.Errorf("%s is %q, which is PostgreSQL's own: name a schema that CREATE SCHEMA has made", field, schema)
 	}
 	return check(field, schema, maxSchema)

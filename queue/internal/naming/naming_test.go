@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 		require.NoError(t, naming.CheckSchema("Config.Schema", name))
 		require.NoError(t, naming.CheckPrefix("Config.TablePrefix", name))
 	}
-	for _, name := range []string{"Mail", "2mail", "my-mail", `a"b`, "a.b", "ü", "pg_mail", "information_schema",
+	for _, name := range []string{"Mail", "2mail", "my-mail", `a"b`, "a.b", "ü", "mail\n", "pg_mail", "plpgsql", "information_schema",
 		strings.Repeat("x", 49)} {
 		require.ErrorContains(t, naming.CheckSchema("Config.Schema", name), "Config.Schema is "+strconv.Quote(name))
 	}
