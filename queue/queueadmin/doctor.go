@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
@@ -126,65 +125,6 @@ func checkWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 			Hint: "run a Dispatcher on this database"}), nil
 	}
 	return append(findings, Finding{Severity: SeverityOK, Text: fmt.Sprintf("%d workers are alive", alive)}), nil
-}
-
-const longWait = 10 * time.Minute
-
-func checkJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
-	counts, err := q.Counts(ctx, queue.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	var words []string
-	for _, s := range queue.States() {
-		words = append(words, fmt.Sprintf("%d %s", counts[s], s))
-	}
-	findings := []Finding{{Severity: SeverityOK, Text: "jobs: " + strings.Join(words, ", ")}}
-	auditor, err := auditorOf(q)
-	if err != nil {
-		return nil, err
-	}
-	types, err := auditor.TypesAt(ctx, driver.Standing{State: driver.StateQueued, Hold: driver.HoldNone})
-	if err != nil {
-		return findings, err
-	}
-	handled, err := handledTypes(ctx, q)
-	for _, t := range types {
-		if handled != nil && !handled[t.Type] {
-			findings = append(findings, Finding{Severity: SeverityProblem,
-				Text: fmt.Sprintf("type %s: %d jobs are due, and no worker that is alive has a handler for it", t.Type,
-					t.Jobs),
-				Hint: "run a Dispatcher that has one, or cancel the jobs", Topic: TopicType, Subject: t.Type})
-			continue
-		}
-		if waits := driver.Now(q.DB().Driver()).Sub(t.Due); waits > longWait {
-			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", t.Type, t.Jobs,
-					waits.Round(time.Second)), Hint: "see Explain of one of them", Topic: TopicType, Subject: t.Type})
-		}
-	}
-	return findings, err
-}
-
-// handledTypes are the types that workers which are alive have handlers for; nil if there are no such workers, or one
-// of them has not said.
-func handledTypes(ctx context.Context, q *queue.Queue) (handled map[string]bool, err error) {
-	workers, err := q.DB().Driver().Workers(ctx)
-	now := driver.Now(q.DB().Driver())
-	for _, w := range workers {
-		switch {
-		case w.Beat < 0 || isMover(w) || now.Sub(w.BeatAt) > quiet:
-			continue
-		case w.Types == nil:
-			return nil, err
-		case handled == nil:
-			handled = make(map[string]bool)
-		}
-		for _, t := range w.Types {
-			handled[t] = true
-		}
-	}
-	return handled, err
 }
 
 // maxHeld bounds the count of jobs of an interrupted move.

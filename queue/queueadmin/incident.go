@@ -121,7 +121,7 @@ func LimitUsages(ctx context.Context, q *queue.Queue, stats *Stats) ([]LimitUsag
 func (u *LimitUsage) addTypes(stats *Stats) {
 	for i := range stats.Types {
 		if t := &stats.Types[i]; u.Target == queue.ForAll() || u.Name == t.Type {
-			u.add(u.Name, t.Running, t.Ready)
+			u.add(u.Name, t.Running, t.Ready+t.Limited)
 		}
 	}
 }

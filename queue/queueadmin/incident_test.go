@@ -77,6 +77,39 @@ func TestDoctorFindsPausesAndLimitsThatHoldJobsBack(t *testing.T) {
 	})
 }
 
+// Jobs with limit keys are kept apart, on PostgreSQL also while there are no limits.
+func TestDoctorFindsWhatHoldsBackJobsWithLimitKeys(t *testing.T) {
+	for _, limit := range []queue.Limit{{}, {MaxRunning: 1}} {
+		dbtest.Each(t, func(t *testing.T, db queue.DB) {
+			ctx, q := t.Context(), queueOn(t, db)
+			if limit != (queue.Limit{}) {
+				require.NoError(t, q.SetLimit(ctx, queue.ForKey("ada"), limit))
+			}
+			for range 2 {
+				enqueue(t, q, &queue.Options{LimitKey: "ada"})
+			}
+			require.NoError(t, q.Pause(ctx, queue.ForType(ping)))
+			require.Equal(t, "type ping: paused, and 2 jobs wait", found(t, q, queueadmin.TopicPaused).Text)
+			require.NoError(t, q.Resume(ctx, queue.ForType(ping)))
+
+			_, err := db.Driver().Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: "one", First: true,
+				Types: []string{"other"}, Now: time.Now()})
+			require.NoError(t, err)
+			require.Contains(t, found(t, q, queueadmin.TopicType).Text,
+				"type ping: 2 jobs are due, and no worker that is alive has a handler for it")
+			_, err = db.Driver().Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: "one", First: true, Types: []string{"ping"},
+				Now: time.Now()})
+			require.NoError(t, err)
+			execute(t, q, "UPDATE jobs SET not_before = '2026-01-01T00:00:00.000000Z' WHERE state = 'queued'")
+			if text := doctor(t, q); limit == (queue.Limit{}) {
+				require.Contains(t, text, "warning: type ping: 2 jobs are due, the oldest for ")
+			} else {
+				require.NotContains(t, text, "the oldest for ", "they wait for the limit")
+			}
+		})
+	}
+}
+
 func TestDoctorFindsJobsThatRunForLong(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		q := queueOn(t, db)
