@@ -97,6 +97,62 @@ func TestALargeFlowIsFolded(t *testing.T) {
 	}
 }
 
+// A chain of very many nodes is no wider than others, and many edges are not drawn each: every viewer gets the page again
+// and again.
+func TestThePictureOfAHugeFlowIsBounded(t *testing.T) {
+	s := newSite(t, nil)
+	chain, dense := flow.New("chain", nil), flow.New("dense", nil)
+	chain.Add("n0", archive.New(letter{}, nil))
+	for i := range 1234 {
+		chain.Add(fmt.Sprint("n", i+1), archive.New(letter{}, nil), flow.AfterEnd(fmt.Sprint("n", i)))
+	}
+	var names []string
+	for i := range 80 {
+		names = append(names, fmt.Sprint("a", i))
+		dense.Add(names[i], archive.New(letter{}, nil))
+	}
+	for i := range 80 {
+		dense.Add(fmt.Sprint("b", i), archive.New(letter{}, nil), flow.After(names...))
+	}
+	for _, c := range []struct {
+		f     *flow.Flow
+		boxes int
+		words []string
+	}{
+		{chain, 177, []string{"1\u202f235 nodes in 1\u202f235 levels", ">Levels 1–7</text>", ">Levels 1\u202f233–1\u202f235</text>",
+			"each box is 7 levels"}},
+		{dense, 2, []string{"160 nodes in 2 levels", "Level 2: 80 nodes", "each box is a level"}},
+	} {
+		id, err := flow.Enqueue(t.Context(), s.q, c.f)
+		require.NoError(t, err)
+		page := s.get("flows/" + id).body
+		require.Equal(t, c.boxes, strings.Count(page, `<rect class="n-`))
+		require.Less(t, len(page), 300_000)
+		for _, part := range c.words {
+			require.Contains(t, page, part)
+		}
+	}
+}
+
+// A level with a failed node has not been passed while others of it run.
+func TestALevelIsPassedWhenAllOfItHasEnded(t *testing.T) {
+	s := newSite(t, nil)
+	f := flow.New("import", nil)
+	f.Add("one", send.New(letter{}, nil))
+	var names []string
+	for i := range 250 {
+		names = append(names, fmt.Sprint("part-", i))
+		f.Add(names[i], classify.New(letter{}, nil))
+	}
+	f.Add("index", archive.New(letter{}, nil), flow.AfterEnd(append(names, "one")...))
+	id, err := flow.Enqueue(t.Context(), s.q, f)
+	require.NoError(t, err)
+	require.Equal(t, queue.StateFailed, s.work(send, fail).State)
+	require.Contains(t, s.get("flows/"+id).body, `<path class="edge" d`)
+	queuetest.Work(t, s.q, func(d *queue.Dispatcher) { queue.Handle(d, classify, succeed) })
+	require.Contains(t, s.get("flows/"+id).body, `<path class="edge passed" d`)
+}
+
 // The picture follows the flow, and the keyboard reaches its nodes.
 func TestAPictureFollowsItsFlow(t *testing.T) {
 	b := browsertest.Browse(t)

@@ -10,8 +10,12 @@ import (
 	"github.com/postroom-go/postroom/queue/flow"
 )
 
-// maxBoxes is how many nodes a picture shows each; of a larger flow it shows the levels.
-const maxBoxes = 200
+// A picture shows each node if there are at most maxBoxes of them, with at most maxLines edges. Of a larger flow it shows
+// the levels, so many to a box that there are no more boxes.
+const (
+	maxBoxes = 200
+	maxLines = 2000
+)
 
 // The measures of a picture, in pixels.
 const (
@@ -30,7 +34,7 @@ type picture struct {
 	Boxes         []box
 	Lines         []line
 	Levels        int
-	Folded        bool // a box is a level
+	Folded        int // how many levels a box is; 0: it is a node
 	Summary       string
 }
 
@@ -59,18 +63,28 @@ type line struct {
 
 func drawFlow(nodes []flow.Node) *picture {
 	levels := levelsOf(nodes)
-	p := &picture{Levels: len(levels), Folded: len(nodes) > maxBoxes}
-	if p.Folded {
+	p := &picture{Levels: len(levels)}
+	edges, total := 0, make(map[flow.State]int)
+	for i := range nodes {
+		edges += len(nodes[i].After)
+		total[nodes[i].State]++
+	}
+	if len(nodes) > maxBoxes || edges > maxLines {
+		p.Folded = (len(levels) + maxBoxes - 1) / maxBoxes
 		p.fold(levels)
 	} else {
 		p.draw(levels)
 	}
-	total := make(map[flow.State]int)
-	for i := range nodes {
-		total[nodes[i].State]++
-	}
-	p.Summary = fmt.Sprintf("%d nodes in %d levels: %s", len(nodes), len(levels), strings.Join(countWords(total), ", "))
+	p.Summary = fmt.Sprintf("%s in %s: %s", counted(len(nodes), "node"), counted(len(levels), "level"),
+		strings.Join(countWords(total), ", "))
 	return p
+}
+
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return webui.Count(n, 0) + " " + thing
 }
 
 // levelsOf puts each node into the level after the last of those that it waits for.
@@ -150,25 +164,36 @@ func progress(n flow.Node) string {
 
 func (p *picture) fold(levels [][]flow.Node) {
 	var before *box
-	for x, level := range levels {
+	passed := false // all of before has ended
+	for some := range slices.Chunk(levels, max(1, p.Folded)) {
+		all := slices.Concat(some...)
 		states := make(map[flow.State]int)
-		for _, n := range level {
+		for _, n := range all {
 			states[n.State]++
 		}
 		words := countWords(states)
-		b := p.box(x, 0, boxHeight+lineHigh*(len(words)-1))
-		b.Name = fmt.Sprintf("Level %d: %s nodes", x+1, webui.Count(len(level), 0))
+		b := p.box(len(p.Boxes), 0, boxHeight+lineHigh*(len(words)-1))
+		b.Name = p.named(len(p.Boxes)*p.Folded, len(some), len(all))
 		b.State = worst(states)
 		for i, word := range words {
 			b.Rows = append(b.Rows, row{Y: b.Y + 36 + i*lineHigh, Text: word})
 		}
 		b.Title = b.Name + ": " + strings.Join(words, ", ")
 		if before != nil {
-			p.Lines = append(p.Lines, between(before, &b, before.State.Finished()))
+			p.Lines = append(p.Lines, between(before, &b, passed))
 		}
 		p.Boxes = append(p.Boxes, b)
 		before = &b
+		passed = !slices.ContainsFunc(all, func(n flow.Node) bool { return !n.State.Finished() })
 	}
+}
+
+// named names so many levels after the first ones. A box has room for this.
+func (p *picture) named(first, levels, nodes int) string {
+	if p.Folded == 1 {
+		return "Level " + webui.Count(first+1, 0) + ": " + counted(nodes, "node")
+	}
+	return fmt.Sprintf("Levels %s–%s", webui.Count(first+1, 0), webui.Count(first+levels, 0))
 }
 
 // flowStates are the states of nodes, first those that need a person.
