@@ -129,7 +129,18 @@ func TestLimitsAndSchedulesAreOperated(t *testing.T) {
 		wrong[field] = []string{bad}
 		require.Equal(t, http.StatusBadRequest, s.post("limit", "same-origin", wrong).StatusCode, field)
 	}
-	s.act("limit", url.Values{"kind": {"key"}, "name": {"gmail:ada"}})
+	// Zero jobs at once is a pause, and no limit at all is an empty field.
+	for _, zero := range []string{"max", "rate"} {
+		wrong := maps.Clone(form)
+		wrong[zero] = []string{"0"}
+		refused := s.post("limit", "same-origin", wrong)
+		require.Equal(t, http.StatusBadRequest, refused.StatusCode)
+		require.Contains(t, refused.body, "pause what is not to run")
+	}
+	limits, err = s.q.Limits(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, want, limits[0].Limit)
+	require.Contains(t, s.act("limit", url.Values{"kind": {"key"}, "name": {"gmail:ada"}}).body, "The limit is removed.")
 	limits, err = s.q.Limits(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, limits)

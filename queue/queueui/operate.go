@@ -70,9 +70,11 @@ func (h *Handler) limit(w http.ResponseWriter, r *http.Request) {
 	}
 	target := queue.Target{Kind: queue.TargetKind(r.PostForm.Get("kind")), Name: r.PostForm.Get("name")}
 	limit, err := limitFrom(r.PostForm)
+	done := "limit"
 	switch {
 	case err != nil:
 	case limit == (queue.Limit{}):
+		done = "no-limit"
 		err = h.q.RemoveLimit(r.Context(), target)
 	default:
 		err = h.q.SetLimit(r.Context(), target, limit)
@@ -84,7 +86,7 @@ func (h *Handler) limit(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, err)
 		return
 	}
-	h.done(w, r, "./", url.Values{"done": {"limit"}}, "kind", target.Kind, "name", target.Name, "limit", limit)
+	h.done(w, r, "./", url.Values{"done": {done}}, "kind", target.Kind, "name", target.Name, "limit", limit)
 }
 
 func limitFrom(form url.Values) (limit queue.Limit, err error) {
@@ -92,6 +94,9 @@ func limitFrom(form url.Values) (limit queue.Limit, err error) {
 		if text := strings.TrimSpace(form.Get(name)); text != "" {
 			if *to, err = strconv.Atoi(text); err != nil {
 				return limit, badRequestError("A limit is made of whole numbers, not " + strconv.Quote(text) + ".")
+			}
+			if *to == 0 {
+				return limit, badRequestError("A limit is at least 1. An empty field is no limit; pause what is not to run.")
 			}
 		}
 	}

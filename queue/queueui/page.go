@@ -102,6 +102,8 @@ func said(query url.Values) string {
 		return "Given back: " + jobCount(n) + "."
 	case "limit":
 		return "The limit is set."
+	case "no-limit":
+		return "The limit is removed."
 	case "retry-flow":
 		return "What has failed runs again."
 	case "cancel-flow":
