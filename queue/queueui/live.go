@@ -18,6 +18,14 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	if h.cfg.Authorize != nil {
+		of := *r
+		of.URL = page // a host may go by the page
+		if err := h.cfg.Authorize(&of, ActionView); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+	}
 	h.hub.ServeEvents(w, r, page)
 }
 

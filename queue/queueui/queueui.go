@@ -33,8 +33,9 @@ type Config struct {
 	Links []Link
 	// LinksOf returns those that a page has besides Links, which may change from one request to the next. Default: none.
 	LinksOf func(r *http.Request) []Link
-	// Authorize is called before every page and every action. An error refuses the request, and its text is shown.
-	// Default: everything is permitted.
+	// Authorize is called before every page and every action. An error refuses the request, and its text is shown. The
+	// path of its request is relative to the mount; for the stream of a page's changes it is called twice, with the path
+	// /events and with that of the page. Default: everything is permitted.
 	Authorize func(r *http.Request, action Action) error
 	// Logger logs errors, and actions of people. Default: slog.Default(); to disable it, use a logger on
 	// slog.DiscardHandler.
