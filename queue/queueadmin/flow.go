@@ -50,8 +50,34 @@ func waitsFor(n driver.Node) string {
 	return fmt.Sprintf("%d of %d jobs have not ended", left, n.Total)
 }
 
-// flowsChecked bounds the flows that are checked, the newest first.
-const flowsChecked = 1000
+// flowsChecked bounds the flows that are checked, the newest first, among flowPages times as many that are looked at: one
+// that stands still gets old.
+const (
+	flowsChecked = 1000
+	flowPages    = 100
+)
+
+// openFlows returns the flows that have not ended, and whether there are any at all.
+func openFlows(ctx context.Context, store driver.FlowStore) (open []driver.Flow, some bool, err error) {
+	before := ""
+	for range flowPages {
+		page, err := store.Flows(ctx, before, flowsChecked)
+		if err != nil {
+			return nil, some, err
+		}
+		some = some || len(page) > 0
+		for i := range page {
+			if !page[i].State.Finished() {
+				open = append(open, page[i])
+			}
+		}
+		if len(page) < flowsChecked || len(open) >= flowsChecked {
+			break
+		}
+		before = page[len(page)-1].ID
+	}
+	return open[:min(len(open), flowsChecked)], some, nil
+}
 
 // checkFlows finds flows that stand still: they have not ended, and no job of theirs is queued, running or scheduled
 // that has not to wait for its node.
@@ -60,7 +86,7 @@ func checkFlows(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if !ok {
 		return nil, nil
 	}
-	flows, err := store.Flows(ctx, "", flowsChecked)
+	flows, some, err := openFlows(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +94,7 @@ func checkFlows(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	now := driver.Now(q.DB().Driver())
 	for i := range flows {
 		f := &flows[i]
-		if f.State.Finished() || now.Sub(f.UpdatedAt) < longWait {
+		if now.Sub(f.UpdatedAt) < longWait {
 			continue
 		}
 		nodes, err := store.Nodes(ctx, f.ID)
@@ -87,7 +113,7 @@ func checkFlows(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(flows) > 0 && tasks {
+	if some && tasks {
 		findings = append(findings, Finding{Severity: SeverityOK,
 			Text: "jobs of flows are being released, canceled or retried",
 			Hint: "a Dispatcher that runs does so"})

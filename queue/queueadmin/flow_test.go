@@ -50,6 +50,20 @@ func TestExplainSaysWhichNodeAJobWaitsFor(t *testing.T) {
 		findings, err := queueadmin.Doctor(t.Context(), q)
 		require.NoError(t, err)
 		require.Contains(t, fmt.Sprint(findings), "stands still")
+
+		// It does so when very many others have come and gone.
+		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, `
+INSERT INTO job_flows (id, name, state, nodes, ended, created_at, updated_at, finished_at)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+SELECT 'later-' || i, 'later', 'completed', 0, 0, created_at, updated_at, updated_at
+FROM n
+CROSS JOIN job_flows`)
+			return err
+		}))
+		findings, err = queueadmin.Doctor(t.Context(), q)
+		require.NoError(t, err)
+		require.Contains(t, fmt.Sprint(findings), "stands still")
 	})
 }
 
