@@ -44,6 +44,7 @@ func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 	if err := row.Scan(&version, &vacuums, &size, &live, &dead, &oldest, &connections, &allowed); err != nil {
 		return nil, err
 	}
+	jobs := db.Names().Table("jobs")
 	findings := []driver.Finding{{
 		Severity: driver.SeverityOK, Text: fmt.Sprintf(
 			"PostgreSQL %s, jobs with its indexes %d MB, %d of %d connections in use", version, size>>20, connections, allowed),
@@ -56,9 +57,9 @@ func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 	}
 	if dead > 100_000 && dead > live/2 {
 		findings = append(findings, driver.Finding{
-			Severity: driver.SeverityWarning, Text: fmt.Sprintf("the table jobs has %d dead rows beside %d live ones",
-				dead, live),
-			Hint: "autovacuum does not keep up, or a long transaction keeps it from it; VACUUM jobs",
+			Severity: driver.SeverityWarning, Text: fmt.Sprintf("the table %s has %d dead rows beside %d live ones",
+				jobs, dead, live),
+			Hint: "autovacuum does not keep up, or a long transaction keeps it from it; VACUUM " + jobs,
 		})
 	}
 	if age := time.Duration(oldest * float64(time.Second)); age > longTransaction {

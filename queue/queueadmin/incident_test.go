@@ -191,3 +191,32 @@ func TestDoctorFindsASlowDatabase(t *testing.T) {
 		require.NotContains(t, doctor(t, on(t, db, nil)), "slow")
 	})
 }
+
+// A server is asked to write: a transaction in which nothing is asked for never reaches it.
+func TestDoctorHasTheServerWrite(t *testing.T) {
+	db := dbtest.Postgres(t)
+	w := &writing{Driver: db.Driver()}
+	doctor(t, on(t, queue.NewDB(w), nil))
+	require.True(t, w.written)
+}
+
+// A writing notes whether a transaction has written.
+type writing struct {
+	driver.Driver
+
+	written bool
+}
+
+func (d *writing) Unwrap() driver.Driver { return d.Driver }
+
+func (d *writing) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	return d.Driver.Write(ctx, func(ctx context.Context, tx driver.Tx) error {
+		if err := fn(ctx, tx); err != nil {
+			return err
+		}
+		var written bool
+		err := tx.QueryRowContext(ctx, "SELECT pg_current_xact_id_if_assigned() IS NOT NULL").Scan(&written)
+		d.written = d.written || written
+		return err
+	})
+}
