@@ -96,8 +96,17 @@ func migrateRemove(open opener) *cobra.Command {
 	cmd := &cobra.Command{Use: "remove", Args: cobra.NoArgs,
 		Short: "Remove the queue's tables with all jobs, and nothing else"}
 	force := cmd.Flags().Bool("force", false, "also while dispatchers run, or jobs have not ended: those are lost")
+	yes := cmd.Flags().Bool("yes", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return open(cmd, func(ctx context.Context, db queue.DB) error {
+			if !*yes {
+				if err := cmdline.Confirm(cmd.InOrStdin(), cmd.OutOrStdout(), cmdline.Question{
+					Text: "Remove the tables of the queue (" + queue.Table(db, "jobs") +
+						", …), with all jobs, schedules and limits?", Refused: "nothing was removed",
+				}); err != nil {
+					return err
+				}
+			}
 			if err := queueadmin.Uninstall(ctx, db, &queueadmin.UninstallOptions{Force: *force}); err != nil {
 				return err
 			}

@@ -101,11 +101,33 @@ func (d *database) with(
 		return usage.Errorf("no database is named: add --database, the path of an SQLite file or a URL as "+
 			"postgres://user@host/database, or set $%s", environment)
 	}
+	if err := d.misplaced(cmd, dsn); err != nil {
+		return err
+	}
 	db, err := open(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	return errors.Join(fn(ctx, db), db.Close())
+}
+
+// misplaced refuses a flag that none of the command's databases has a use for: without it, the command would work on
+// another queue.
+func (d *database) misplaced(cmd *cobra.Command, dsn string) error {
+	ofPostgres, ofSQLite := isPostgres(dsn), !isPostgres(dsn)
+	for _, name := range []string{"to", "from"} {
+		if other := cmd.Flags().Lookup(name); other != nil {
+			ofPostgres = ofPostgres || isPostgres(other.Value.String())
+			ofSQLite = ofSQLite || !isPostgres(other.Value.String())
+		}
+	}
+	switch {
+	case d.schema != "" && !ofPostgres:
+		return usage.Errorf("--schema is for PostgreSQL, and %s is an SQLite file: use --table-prefix", dsn)
+	case d.prefix != "" && !ofSQLite:
+		return usage.Errorf("--table-prefix is for SQLite, and the database is one of PostgreSQL: use --schema")
+	}
+	return nil
 }
 
 // A closable is a database that was opened.

@@ -253,9 +253,34 @@ func TestAQueueWithAPrefix(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	require.Contains(t, with("show "+enqueued.ID[len(enqueued.ID)-6:]).out, enqueued.ID)
-	require.Equal(t, ExitFailed, with("migrate remove").status)
-	require.Contains(t, with("migrate remove --force").out, "removed")
+	require.Equal(t, ExitFailed, with("migrate remove --yes").status)
+	asked := with("migrate remove --force")
+	require.Equal(t, ExitUsage, asked.status)
+	require.Contains(t, asked.out, "Remove the tables of the queue (mail_jobs, …), with all jobs, schedules and limits? [y/N]")
+	require.Contains(t, asked.errors, "nothing was removed")
+	require.Contains(t, with("migrate remove --force --yes").out, "removed")
 	require.Contains(t, with("list").errors, "has no queue")
+	require.Contains(t, with("migrate remove --yes").errors, "no tables of the queue's: nothing is removed")
+}
+
+// A flag that says nothing about the database would have the command work on another queue of it.
+func TestASchemaIsOfPostgresAndAPrefixOfSQLite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	db, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	require.NoError(t, db.Close())
+	r := run(t.Context(), "--database", path, "--schema", "mail", "migrate", "remove", "--yes")
+	require.Equal(t, ExitUsage, r.status)
+	require.Contains(t, r.errors, "--schema is for PostgreSQL, and "+path+" is an SQLite file: use --table-prefix")
+	dsn := dbtest.PostgresDSN(t)
+	r = run(t.Context(), "--database", dsn, "--table-prefix", "mail_", "list")
+	require.Equal(t, ExitUsage, r.status)
+	require.Contains(t, r.errors, "--table-prefix is for SQLite, and the database is one of PostgreSQL: use --schema")
+	// The new database of a move may be of the other kind.
+	r = run(t.Context(), "--database", path, "--schema", "mail", "move", "--to", dsn)
+	require.NotContains(t, r.errors, "--table-prefix is")
+	require.NotContains(t, r.errors, "--schema is")
 }
 
 func TestAQueueInASchema(t *testing.T) {
@@ -271,5 +296,5 @@ func TestAQueueInASchema(t *testing.T) {
 	require.Contains(t, with("migrate status").out, "applied")
 	require.Equal(t, 0, with("list").status)
 	require.Contains(t, run(t.Context(), "--database", elsewhere, "list").errors, "add --schema or --table-prefix")
-	require.Contains(t, with("migrate remove").out, "removed")
+	require.Contains(t, with("migrate remove --yes").out, "removed")
 }
