@@ -218,8 +218,8 @@ func Migrations(ctx context.Context, db DB) ([]Migration, error) {
 	return mapped(steps, func(s migrate.Step) Migration { return Migration(s) }), err
 }
 
-// MigrationFiles are migrations/sqlite and migrations/postgres. Unlike [Migration].SQL they record nothing, and have the
-// tables' plain names.
+// MigrationFiles are migrations/sqlite and migrations/postgres. Unlike [Migration].SQL they record nothing, and have
+// the tables' plain names.
 func MigrationFiles() fs.FS { return migrations }
 
 // Table returns the name of one of the queue's tables in SQL: with the schema, or the prefix, that db was opened with.

@@ -15,7 +15,8 @@ import (
 const (
 	// SQLite would remove the rows of a table that refers to ours.
 	referringSQLite = `
-SELECT 'the table ' || other.name || ' refers to ' || lower(key."table") || ', and would lose its rows: drop its foreign key first'
+SELECT 'the table ' || other.name || ' refers to ' || lower(key."table")
+  || ', and would lose its rows: drop its foreign key first'
 FROM sqlite_schema AS other
 JOIN pragma_foreign_key_list(other.name) AS key
 WHERE other.type = 'table'
@@ -29,7 +30,8 @@ WITH ours AS (
   SELECT oid, relname, relnamespace
   FROM pg_class
   WHERE oid IN (SELECT to_regclass(name) FROM json_array_elements_text($1::json) AS name))
-SELECT 'the table ' || conrelid::regclass || ' refers to ' || relname || ', and would lose its foreign key: drop that first'
+SELECT 'the table ' || conrelid::regclass || ' refers to ' || relname
+  || ', and would lose its foreign key: drop that first'
 FROM pg_constraint
 JOIN ours ON ours.oid = confrelid
 WHERE contype = 'f'
@@ -83,14 +85,14 @@ func isReferredTo(ctx context.Context, db queue.DB, tx queue.Tx) error {
 		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		return errors.New(text)
+	if !rows.Next() {
+		return rows.Err()
 	}
-	return rows.Err()
+	var text string
+	if err := rows.Scan(&text); err != nil {
+		return err
+	}
+	return errors.New(text)
 }
 
 // resolves returns an error of SQLite that names a view or a trigger of which something is missing.

@@ -50,8 +50,8 @@ func waitsFor(n driver.Node) string {
 	return fmt.Sprintf("%d of %d jobs have not ended", left, n.Total)
 }
 
-// flowsChecked bounds the flows that are checked, the newest first, among flowPages times as many that are looked at: one
-// that stands still gets old.
+// flowsChecked bounds the flows that are checked, the newest first, among flowPages times as many that are looked at:
+// one that stands still gets old.
 const (
 	flowsChecked = 1000
 	flowPages    = 100

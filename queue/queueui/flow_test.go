@@ -97,8 +97,8 @@ func TestALargeFlowIsFolded(t *testing.T) {
 	}
 }
 
-// A chain of very many nodes is no wider than others, and many edges are not drawn each: every viewer gets the page again
-// and again.
+// A chain of very many nodes is no wider than others, and many edges are not drawn each: every viewer gets the page
+// again and again.
 func TestThePictureOfAHugeFlowIsBounded(t *testing.T) {
 	s := newSite(t, nil)
 	chain, dense := flow.New("chain", nil), flow.New("dense", nil)

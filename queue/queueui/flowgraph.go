@@ -10,8 +10,8 @@ import (
 	"github.com/postroom-go/postroom/queue/flow"
 )
 
-// A picture shows each node if there are at most maxBoxes of them, with at most maxLines edges. Of a larger flow it shows
-// the levels, so many to a box that there are no more boxes.
+// A picture shows each node if there are at most maxBoxes of them, with at most maxLines edges. Of a larger flow it
+// shows the levels, so many to a box that there are no more boxes.
 const (
 	maxBoxes = 200
 	maxLines = 2000

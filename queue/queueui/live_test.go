@@ -3,6 +3,7 @@ package queueui_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -244,4 +245,22 @@ func TestAStreamOutlivesTheWriteTimeoutAndNotTheServer(t *testing.T) {
 	for lines.Scan() {
 	}
 	require.NoError(t, lines.Err())
+}
+
+// A host that goes by the path of a page refuses its stream as well.
+func TestTheStreamOfAPageIsAuthorizedAsThePage(t *testing.T) {
+	var asked []string
+	s := newSite(t, &queueui.Config{Authorize: func(r *http.Request, action queueui.Action) error {
+		asked = append(asked, string(action)+" "+r.URL.RequestURI())
+		if strings.HasPrefix(r.URL.Path, "/flows/") {
+			return errors.New("not yours")
+		}
+		return nil
+	}})
+	require.Equal(t, http.StatusForbidden, s.get("flows/x").StatusCode)
+	asked = nil
+	refused := s.get("events?page=" + url.QueryEscape("/flows/x?node=a"))
+	require.Equal(t, http.StatusForbidden, refused.StatusCode)
+	require.Contains(t, refused.body, "not yours")
+	require.Equal(t, "view /flows/x?node=a", asked[len(asked)-1])
 }

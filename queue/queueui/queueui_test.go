@@ -240,24 +240,6 @@ func TestTheHostDecidesWhoMayWhat(t *testing.T) {
 	require.Equal(t, queue.StateFailed, s.state(id))
 }
 
-// A host that goes by the path of a page refuses its stream as well.
-func TestTheStreamOfAPageIsAuthorizedAsThePage(t *testing.T) {
-	var asked []string
-	s := newSite(t, &queueui.Config{Authorize: func(r *http.Request, action queueui.Action) error {
-		asked = append(asked, string(action)+" "+r.URL.RequestURI())
-		if strings.HasPrefix(r.URL.Path, "/flows/") {
-			return errors.New("not yours")
-		}
-		return nil
-	}})
-	require.Equal(t, http.StatusForbidden, s.get("flows/x").StatusCode)
-	asked = nil
-	refused := s.get("events?page=" + url.QueryEscape("/flows/x?node=a"))
-	require.Equal(t, http.StatusForbidden, refused.StatusCode)
-	require.Contains(t, refused.body, "not yours")
-	require.Equal(t, "view /flows/x?node=a", asked[len(asked)-1])
-}
-
 func TestAJobShowsItsHistory(t *testing.T) {
 	s := newSite(t, nil)
 	page := s.get("jobs/" + s.populate()).body
