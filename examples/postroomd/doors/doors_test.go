@@ -27,10 +27,11 @@ var things = []struct {
 
 // What one door says about a thing, the others do not say otherwise, on both databases.
 func TestEachDoorSaysTheSame(t *testing.T) {
-	for engine, database := range map[string]func() string{"sqlite": func() string { return "" },
-		"postgres": func() string { return dbtest.PostgresDSN(t) }} {
+	for engine, database := range map[string]func(testing.TB) string{
+		"sqlite": func(testing.TB) string { return "" }, "postgres": dbtest.PostgresDSN,
+	} {
 		t.Run(engine, func(t *testing.T) {
-			w := newWorld(t, database())
+			w := newWorld(t, database(t))
 			for _, thing := range things {
 				t.Run(thing.name, func(t *testing.T) {
 					of := *w
