@@ -106,6 +106,9 @@ func (k *keyLimits) admitSome(ctx context.Context, tx *driver.WriteTx, taken mar
 	}
 	var open []string
 	for key := range taken {
+		if _, twice := k.marked[key]; twice { // freed and marked: it has its lanes
+			continue
+		}
 		k.marked.add(key)
 		if k.Of(key).Left() > 0 {
 			open = append(open, key)

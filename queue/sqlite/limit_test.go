@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -211,4 +212,37 @@ func TestAClaimThatGetsNoneHasLookedAtAllKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	require.Equal(t, last, jobs[0].Job.LimitKey)
+}
+
+// A limit key that a job's end frees may be marked as well. Examined twice, it left a job that runs as the first of those
+// that wait.
+func TestAKeyThatIsFreedAndMarkedIsExaminedOnce(t *testing.T) {
+	db := openMemory(t)
+	q := trapQueue(t, db)
+	require.NoError(t, q.SetLimit(t.Context(), queue.ForKey("k"), queue.Limit{MaxRunning: 2}))
+	for range 2 {
+		_, err := q.Enqueue(t.Context(), queue.NewJob{Type: "one", Options: queue.Options{LimitKey: "k"}})
+		require.NoError(t, err)
+	}
+	running, err := q.Claim(t.Context(), "w", []string{"one"}, 2)
+	require.NoError(t, err)
+	require.Len(t, running, 2)
+	again, ends := running[0].Job.ID, running[1].Job
+	require.NoError(t, q.Cancel(t.Context(), again))
+	require.NoError(t, q.Retry(t.Context(), again))
+
+	var claimed func() driver.ClaimResult
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+		now := time.Now().Add(time.Minute)
+		_, claimed, err = db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx.(*driver.WriteTx),
+			[]driver.Outcome{{Lease: driver.Lease{JobID: ends.ID, Attempt: ends.Attempt}, State: queue.StateCompleted,
+				Kind: queue.KindCompleted, At: now}},
+			driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "one", Capacity: 1}}, Limit: 1, Now: now})
+		return err
+	}))
+	require.Len(t, claimed().Jobs, 1)
+	require.Equal(t, again, claimed().Jobs[0].ID)
+	var heads []string
+	require.NoError(t, db.Reader().Select(&heads, "SELECT id FROM job_heads"))
+	require.Empty(t, heads)
 }
