@@ -59,11 +59,19 @@ func (db *engine) Adopt(ctx context.Context, tx driver.Tx, now time.Time) (*driv
 
 // namesOf are the names that a transaction fills in.
 func namesOf(w *driver.WriteTx) *naming.Filler {
-	switch own := adopted.Innermost(w).(type) {
-	case *callerTx:
-		return own.statements.names
-	case naming.Named:
+	if own := ownStatements(w); own != nil {
+		return own.names
+	}
+	if own, ok := adopted.Innermost(w).(naming.Named); ok {
 		return own.Filler
+	}
+	return nil
+}
+
+// ownStatements are the statements of the writer that has begun the transaction, or nil.
+func ownStatements(w *driver.WriteTx) *statements {
+	if own, ok := adopted.Innermost(w).(*callerTx); ok {
+		return own.statements
 	}
 	return nil
 }
@@ -73,7 +81,7 @@ func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
 	if w.Dialect() != driver.SQLite {
 		return fmt.Errorf("%w; it is one of %s, the queue is on SQLite", driver.ErrOtherDatabase, w.Dialect())
 	}
-	if own, ok := adopted.Innermost(w).(*callerTx); ok && own.statements == db.writer.statements {
+	if ownStatements(w) == db.writer.statements {
 		return nil
 	}
 	return db.sameDatabase(ctx, w)

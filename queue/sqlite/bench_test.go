@@ -78,15 +78,25 @@ func BenchmarkDrain(b *testing.B) {
 	complete := func(ctx context.Context, w *queue.Work[int]) error {
 		return w.Complete(ctx, func(context.Context, queue.Tx) error { return nil })
 	}
+	row := func(ctx context.Context, w *queue.Work[int]) error {
+		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "INSERT INTO effects (n, text) VALUES ($1, $2)", w.Payload, "a row of some length")
+			return err
+		})
+	}
 	nothing := func(context.Context, *queue.Work[int]) error { return nil }
 	for _, c := range []struct {
 		name    string
 		workers int
 		handle  func(context.Context, *queue.Work[int]) error
 	}{{"nothing/workers=10", 10, nothing}, {"nothing/workers=100", 100, nothing}, {"complete/workers=10", 10, complete},
-		{"complete/workers=100", 100, complete}} {
+		{"complete/workers=100", 100, complete}, {"row/workers=10", 10, row}, {"row/workers=100", 100, row}} {
 		b.Run(c.name, func(b *testing.B) {
 			q := benchQueue(b, sqlite.Normal)
+			require.NoError(b, q.DB().Write(b.Context(), func(ctx context.Context, tx queue.Tx) error {
+				_, err := tx.ExecContext(ctx, "CREATE TABLE effects (n INTEGER NOT NULL, text TEXT NOT NULL)")
+				return err
+			}))
 			fill(b, q, b.N, nil)
 			d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Workers: c.workers})
 			require.NoError(b, err)

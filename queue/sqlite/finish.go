@@ -237,11 +237,21 @@ func (db *engine) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []e
 			return db.Notify(ctx, tx)
 		}
 	}
-	var opened bool
-	if err := scanRow(ctx, tx, selectOpened, nil, &opened); err != nil || !opened {
+	if s := db.writer.statements; ownStatements(tx) == s {
+		s.ended.Store(true)
+		return nil
+	}
+	opened, err := mayOpen(ctx, tx)
+	if err != nil || !opened {
 		return err
 	}
 	return db.Notify(ctx, tx)
+}
+
+// mayOpen reports whether the end of a job without a limit key may let others start. The writer asks once for all whose
+// ends it commits together.
+func mayOpen(ctx context.Context, q queryer) (opened bool, err error) {
+	return opened, scanRow(ctx, q, selectOpened, nil, &opened)
 }
 
 // finishRows is the array that finishJobs reads.

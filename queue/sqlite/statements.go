@@ -37,6 +37,8 @@ type statements struct {
 	// SQLite itself reports, whatever the text that it executes, when a transaction ends.
 	taken      atomic.Bool // to a caller: nobody may commit
 	rolledBack atomic.Bool // since the transaction began
+
+	ended atomic.Bool // jobs have, in this transaction
 }
 
 type prepared struct {

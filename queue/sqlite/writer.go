@@ -360,10 +360,11 @@ func (w *writer) begun(first *request) {
 	if err == nil {
 		err = w.insertAll(inserts, len(group) > len(inserts))
 	}
+	wake := len(inserts) > 0 || err == nil && w.opened()
 	if err == nil {
 		err = w.commit()
 	}
-	if err == nil && len(inserts) > 0 {
+	if err == nil && wake {
 		w.changed()
 	}
 	if err != nil {
@@ -379,6 +380,15 @@ func (w *writer) begun(first *request) {
 	for _, r := range group {
 		r.answer(err)
 	}
+}
+
+// opened reports whether what has ended in the transaction may let other jobs start.
+func (w *writer) opened() bool {
+	if !w.statements.ended.Load() {
+		return false
+	}
+	opened, err := mayOpen(context.Background(), w.statements)
+	return opened || err != nil // who is woken for nothing finds nothing
 }
 
 func (w *writer) next(taken int) *request {
@@ -477,6 +487,7 @@ func (w *writer) begin(r *request) error {
 
 func (w *writer) beginOnce() error {
 	w.statements.rolledBack.Store(false)
+	w.statements.ended.Store(false)
 	err := w.exec("BEGIN IMMEDIATE")
 	if !busy(err) {
 		w.blocked = time.Time{}
