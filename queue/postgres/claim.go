@@ -132,8 +132,9 @@ func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *remainder) driver
 		return driver.ClaimResult{Jobs: jobs, More: true}
 	}
 	next := joblimit.Earliest(ahead.nextDue.Time, ahead.mark.Time)
-	if len(jobs) == 0 && (ahead.ready > 0 || left) {
-		// A holder may release them unchanged, without a notification. Another claim releases keys, or does tasks, soon.
+	if ahead.ready > 0 || left {
+		// A holder may release them unchanged, or have let them go after the claim looked, without a notification. Another
+		// claim releases keys, or does tasks, soon.
 		pause := heldUp
 		if ahead.marks || ahead.waiting || ahead.tasks || ahead.turns {
 			pause = claimedUp

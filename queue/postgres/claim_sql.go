@@ -323,7 +323,8 @@ SELECT found.ctid::text, found.type, found.priority, found.not_before, found.id,
 	placesOf = chosenOf + `
 SELECT ctid::text, type, priority, not_before, id, ` + payloadSize + stillReady + `
   AND $1::text IS NOT NULL
-  AND (SELECT set_config('postroom.ready', COUNT(*)::text, TRUE) FROM lanes) <> ''
+  AND (SELECT set_config('postroom.ready', CASE WHEN COUNT(*) = 0 AND ` + dueSoon + ` THEN 'soon' ELSE COUNT(*)::text END, TRUE)
+       FROM lanes) <> ''
   AND ` + free + `
 FOR UPDATE SKIP LOCKED`
 	selectPlaces = claimHeads + claimLanes + firstLanes + claimCandidates + `
@@ -332,6 +333,16 @@ FOR UPDATE SKIP LOCKED`
 	// The same of every type, since the head of any may be held.
 	selectPlacesPastHeld = claimHeads + claimLanes + claimCandidates + `
         AND ` + free + firstCandidates + placesOf
+
+	// Whether a job may fall due before the claim ends: another claim, whose time is later, lets it go then, with others
+	// that it does not take. It wakes nobody.
+	dueSoon = `EXISTS (
+         SELECT 1
+         FROM /*q.*/jobs
+         WHERE state = 'queued'
+           AND hold = ` + jobsql.Scheduled + `
+           AND not_before > $2
+           AND not_before <= $2 + INTERVAL '1 minute')`
 
 	// Has selectRemainder count the ready jobs although there were none.
 	countReady = `SELECT set_config('postroom.ready', '', TRUE)`
