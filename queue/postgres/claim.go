@@ -174,8 +174,12 @@ func scanChores(row jobsql.Scanner) (c chores, err error) {
 // portionOfChores bounds the rows that one claim expires, and that it promotes; it is that of the statements.
 const portionOfChores = 1000
 
-// left reports whether one of the chores has had all that it may do at a time.
-func left(counts [3][]int) bool {
+// left reports whether one of the chores has had all that it may do at a time, or may have opened a node, of which a
+// process that listens hears.
+func (db *engine) left(counts [3][]int) bool {
+	if db.pooled && len(counts[0]) > 0 && counts[0][0] > 0 {
+		return true
+	}
 	for i, portion := range [3]int{portionOfChores, portionOfChores, portionOfMarks} {
 		if len(counts[i]) > 0 && counts[i][0] == portion {
 			return true
@@ -208,5 +212,5 @@ func (c *chores) do(ctx context.Context, db *engine, tx *driver.WriteTx, now tim
 		}
 	}
 	err = flush(ctx, tx)
-	return more || left(counts), err
+	return more || db.left(counts), err
 }

@@ -26,6 +26,7 @@ func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []dri
 	if err != nil {
 		return nil, err
 	}
+	db.wakeForNodes(tx, &after)
 	if err := after.limited.write(ctx, tx); err != nil || !after.freed {
 		return answers, err
 	}
@@ -104,12 +105,13 @@ type endedJob struct {
 	scope    driver.KeyScope
 	limitKey string
 	opens    bool // another may begin by its end, without a limit key
+	ofNode   bool
 }
 
 func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	var worker, key, scope, limitKey sql.NullString
 	var started jobsql.Instant
-	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey, &e.opens)
+	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey, &e.opens, &e.ofNode)
 	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String),
 		limitKey.String, started.Time
 	return e, err
@@ -180,6 +182,14 @@ type aftermath struct {
 	waiting          []string // jobs that may wait for limit keys again
 	freed            bool     // there may be capacity under a limit now, or
 	opened           bool     // for what waits for no limit key
+	nodes            bool     // may open
+}
+
+// wakeForNodes wakes the process where nobody hears the notification that comes with the opening of a node.
+func (db *engine) wakeForNodes(tx *driver.WriteTx, after *aftermath) {
+	if db.pooled && after.nodes {
+		tx.OnCommit(db.news.wake)
+	}
 }
 
 func (a *aftermath) add(job *endedJob, finished bool) {
@@ -196,6 +206,7 @@ func (a *aftermath) add(job *endedJob, finished bool) {
 		a.waiting = append(a.waiting, job.id)
 	}
 	a.opened = a.opened || job.opens
+	a.nodes = a.nodes || job.ofNode
 	a.freed = a.freed || job.opens || job.limitKey != ""
 }
 

@@ -49,6 +49,7 @@ func (db *engine) FinishAndClaim(
 	if err != nil {
 		return nil, nil, err
 	}
+	db.wakeForNodes(tx, &after)
 	marked := c.unseen()
 	if err := marked.write(ctx, tx); err != nil {
 		return nil, nil, err

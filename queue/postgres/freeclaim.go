@@ -142,7 +142,7 @@ func (c *freeClaim) heldUp() bool { return len(c.req.Types) > 1 && c.ahead[0].re
 
 func (c *freeClaim) answer() driver.ClaimResult {
 	result := answer(c.req, c.jobs, &c.ahead[0])
-	if c.tasks || left(c.counts) {
+	if c.tasks || c.db.left(c.counts) {
 		return driver.ClaimResult{Jobs: result.Jobs, More: true}
 	}
 	return result

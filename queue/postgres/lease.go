@@ -47,6 +47,7 @@ func (db *engine) CancelJobs(
 		canceled = append(canceled, ended[i].id)
 		after.add(&ended[i], true)
 	}
+	db.wakeForNodes(tx, &after)
 	if err := errors.Join(after.write(ctx, tx), after.limited.write(ctx, tx)); err != nil || !after.freed {
 		return canceled, err
 	}
@@ -196,19 +197,21 @@ func (db *engine) CompleteLater(ctx context.Context, tx *driver.WriteTx, out dri
 }
 
 // fence is a statement that fails if the lease is not held. It returns whether types are limited, so that the end of
-// the job may free capacity for others.
+// the job may free capacity for others, and whether a node may open by it.
 func (db *engine) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ...any) step {
 	return step{sql: text, args: args, fence: &lease, read: func(r rows) error {
 		var limited bool
+		var after aftermath
 		for r.Next() {
 			var held int
-			if err := r.Scan(&limited, &held); err != nil {
+			if err := r.Scan(&limited, &after.nodes, &held); err != nil {
 				return err
 			}
 		}
 		if limited {
 			tx.OnCommit(db.news.tell)
 		}
+		db.wakeForNodes(tx, &after)
 		return r.Err()
 	}}
 }

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/flow"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
@@ -98,4 +100,92 @@ func TestAClaimMissesNothingThatAnotherLetsGoMeanwhile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A listener notes that it has been woken, from when it listens.
+func listening(t *testing.T, db *postgres.DB) (woken chan struct{}) {
+	t.Helper()
+	woken = make(chan struct{}, 1)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- db.Driver().Listen(ctx, func() {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		})
+	}()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-ended)
+	})
+	<-woken // as it begins
+	return woken
+}
+
+// The first job of a sequence expires in a claim of another machine: who may run the next one is woken, also where the
+// tables are in a schema.
+func TestAnExpiryWakesWhoMayRunTheNextOfASequence(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		t.Run(fmt.Sprint("schema=", named), func(t *testing.T) {
+			dsn, schema := dbtest.PostgresDSN(t), ""
+			if named {
+				h := newHouse(t)
+				dsn, schema = h.dsn, h.schema
+			}
+			h := house{dsn: dsn}
+			db, other := h.open(t, schema), h.open(t, schema)
+			require.NoError(t, queue.Migrate(t.Context(), db))
+			expires, next := jobOf("a", 0), jobOf("b", 0)
+			expires.Sequence, next.Sequence = "s", "s"
+			expires.ExpiresAt = time.Now().Add(time.Hour)
+			insertJobs(t, db, expires, next)
+			woken := listening(t, other)
+			_, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "c"),
+				Limit: 9, Now: time.Now().Add(2 * time.Hour)})
+			require.NoError(t, err)
+			within(t, func() error {
+				<-woken
+				return nil
+			})
+		})
+	}
+}
+
+// Behind a pooler nobody listens: a process that opens the next node of a flow runs it at once all the same.
+func TestAPooledProcessRunsTheNextNodeAtOnce(t *testing.T) {
+	db, err := postgres.Open(t.Context(), dbtest.PostgresDSN(t), &postgres.Config{Pooled: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	q, err := queue.New(db, nil)
+	require.NoError(t, err)
+	f := flow.New("chain", nil)
+	f.Add("first", count.New(1, nil))
+	f.Add("second", count.New(2, nil), flow.After("first"))
+	f.Add("third", count.New(3, nil), flow.After("second"))
+	ran := make(chan int, 3)
+	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: time.Hour})
+	require.NoError(t, err)
+	queue.Handle(d, count, func(ctx context.Context, w *queue.Work[int]) error {
+		ran <- w.Payload
+		if w.Payload == 1 {
+			return nil
+		}
+		return w.Complete(ctx, func(context.Context, queue.Tx) error { return nil })
+	})
+	_, err = flow.Enqueue(t.Context(), q, f)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	for i := 1; i <= 3; i++ {
+		within(t, func() error {
+			require.Equal(t, i, <-ran)
+			return nil
+		})
+	}
+	stop()
+	require.NoError(t, <-ended)
 }

@@ -108,7 +108,7 @@ WHERE jobs.id = o.id
 	// Of jobs that hold nothing that is to be freed, and of others.
 	completePlain = completeJobs + `
 RETURNING jobs.id, jobs.attempt, NULL, NULL, NULL, NULL, NULL,
-  EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind = 'type')`
+  EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind = 'type'), node IS NOT NULL`
 	completeHolding = completeJobs + returningEnded
 	completeJobs    = `
 UPDATE /*q.*/jobs
@@ -137,27 +137,27 @@ WITH held AS (
   WHERE id = $1
     AND attempt = $2
     AND state IS NOT DISTINCT FROM 'running'
-  RETURNING id)
-SELECT EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind = 'type'), ` + failUnheld
+  RETURNING node IS NOT NULL AS of_node)
+SELECT EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind = 'type'), of_node, ` + failUnheld
 
 	// Keeps others from writing about the job until the transaction ends, and fails as completeLease does.
 	lockLeaseHeld = `
 WITH held AS (
-  SELECT id
+  SELECT FALSE AS of_node
   FROM /*q.*/jobs
   WHERE id = $1
     AND attempt = $2
     AND state IS NOT DISTINCT FROM 'running'
   FOR NO KEY UPDATE)
-SELECT FALSE, ` + failUnheld
+SELECT FALSE, of_node, ` + failUnheld
 
 	// The server logs the invalid number. It depends on the row, so that the planner does not compute it.
 	failUnheld = `CASE WHEN n = 1 THEN 1 ELSE ('the job is not running under this lease; running: ' || n)::int END
-FROM (SELECT COUNT(*) AS n FROM held) AS found`
+FROM (SELECT COUNT(*) AS n, BOOL_OR(of_node) AS of_node FROM held) AS found`
 
 	returningEnded = `
 RETURNING jobs.id, jobs.attempt, worker_id, started_at, idempotency_key, key_scope, limit_key,
-  ` + opens
+  ` + opens + `, node IS NOT NULL`
 
 	// Whether another job may begin because this one has ended: types are limited, or it was of a sequence.
 	opens = `sequence IS NOT NULL OR EXISTS (SELECT 1 FROM /*q.*/job_limits WHERE kind = 'type')`
