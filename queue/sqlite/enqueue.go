@@ -282,11 +282,25 @@ func (w *writer) insertAtOnce(ctx context.Context, r *request) bool {
 		return false
 	}
 	defer w.lock.release()
-	if w.closing() || w.file.check(w.statements) != nil || w.beginOnce() != nil {
+	if len(w.handed) > 0 || w.closing() || w.file.check(w.statements) != nil || w.beginOnce() != nil {
 		return false
 	}
-	w.begun(r)
+	w.end(nil, w.insertsFrom(r), nil)
 	return true
+}
+
+// insertsFrom returns the request and the waiting ones up to the first that has a function, which it hands to the
+// writer: the function may wait for something that the caller holds.
+func (w *writer) insertsFrom(first *request) []*request {
+	inserts := []*request{first}
+	for r := w.next(1); r != nil; r = w.next(len(inserts)) {
+		if r.jobs == nil {
+			w.handed <- r // it is empty while the lock is held and nobody has handed it anything
+			break
+		}
+		inserts = append(inserts, r)
+	}
+	return inserts
 }
 
 // insertAll inserts the jobs of the requests with one statement if the database accepts them all, otherwise request by

@@ -115,8 +115,8 @@ func TestInsertBesideAnotherProcessGivesUpInTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A function that waits shares the commit of who enqueues by itself, and others line up behind. Closing waits for all
-// that have begun.
+// A function that waits is left to the writer by who enqueues by itself, and others line up behind. Closing waits for
+// all that have begun.
 func TestInsertLeadsAGroup(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {

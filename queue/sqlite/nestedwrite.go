@@ -21,6 +21,7 @@ const nestedWriteTimeout = 30 * time.Second
 type nestedWriteGuard struct {
 	guard   nestedwrite.Guard
 	running atomic.Pointer[request]
+	waiting atomic.Int64 // so many requests for a turn
 	armed   atomic.Bool
 	long    atomic.Pointer[chan struct{}]
 }
@@ -67,10 +68,13 @@ func (l *nestedWriteGuard) lasts(d time.Duration) bool {
 	return r != nil && time.Since(r.began) >= d
 }
 
-// run runs fn as the turn of r.
+// run runs fn as the turn of r. Others that have begun to wait when nobody had the turn check, too, when it lasts.
 func (l *nestedWriteGuard) run(r *request, fn func()) {
 	r.began = time.Now()
 	l.running.Store(r)
+	if l.waiting.Load() > 0 {
+		l.watch()
+	}
 	defer l.running.CompareAndSwap(r, nil)
 	l.guard.Run(fn)
 }

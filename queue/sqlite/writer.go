@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,8 @@ const (
 // The writer owns the only connection that writes. Callers queue up. It gives each its turn, in a savepoint of its own,
 // and commits the grouped writes at once, so that they share the cost of a commit. A caller's function runs on the
 // caller's goroutine, so that a panic there keeps its stack. A caller that only inserts while nobody writes or waits
-// does it itself: goroutines that wake each other cost as much as a fast disk.
+// does it itself: goroutines that wake each other cost as much as a fast disk. It waits for no function of another
+// caller.
 type writer struct {
 	name        string // of the database, for people
 	file        *file  // nil in memory
@@ -38,6 +40,7 @@ type writer struct {
 	blocked     time.Time // since when another process has been seen holding the lock; zero when none does
 
 	requests chan *request
+	handed   chan *request // by a caller that does its own insert, for the next group
 	checks   chan struct{} // asks to check whether another process has committed
 	version  int64         // as of the last check
 	changed  func()        // called when one has
@@ -51,7 +54,7 @@ type writer struct {
 }
 
 // A request is one caller's function. The writer that begins it and the caller that gives up race for taken; the winner
-// decides its fate.
+// decides its fate. Jobs are taken when the functions of their group have ended: one of them may wait for the caller.
 type request struct {
 	arrived time.Time
 	began   time.Time // its turn; set before it is the guard's
@@ -83,7 +86,8 @@ func openWriter(
 	w := &writer{
 		name: from.name(), file: file, lock: make(lock, 1), conn: conn, statements: newStatements(conn.Conn, names),
 		busyTimeout: busyTimeout,
-		requests:    make(chan *request, maxGroup), checks: make(chan struct{}, 1), changed: changed,
+		requests:    make(chan *request, maxGroup), handed: make(chan *request, 1),
+		checks: make(chan struct{}, 1), changed: changed,
 		now: now, written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}),
 		stopped: make(chan struct{}),
 		nested:  newNestedWriteGuard(),
@@ -154,6 +158,8 @@ func (w *writer) await(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	w.nested.waiting.Add(1)
+	defer w.nested.waiting.Add(-1)
 	if err := w.lineUp(ctx, r); err != nil {
 		return err
 	}
@@ -161,12 +167,15 @@ func (w *writer) await(ctx context.Context, r *request) error {
 	if err == nil {
 		return nil
 	}
-	if r.taken.CompareAndSwap(false, true) {
+	if r.take() {
 		return err
 	}
 	<-r.turn
 	return nil
 }
+
+// take reports whether nobody has decided about the request before.
+func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 
 func (w *writer) lineUp(ctx context.Context, r *request) error {
 	for {
@@ -244,16 +253,23 @@ func (w *writer) loop() {
 			w.alone(w.checkVersion)
 		case <-w.finishes:
 			w.alone(w.finishCheckpoint)
+		case r := <-w.handed:
+			w.serve(r)
 		case r := <-w.requests:
-			if w.closing() {
-				return
-			}
-			w.alone(func() { w.group(r) })
-			// Or the writer and one caller would hand a processor to each other for as long as the scheduler lets them,
-			// 10 ms, while the others stand in its line and not in ours.
-			runtime.Gosched()
+			w.serve(r)
 		}
 	}
+}
+
+// serve begins a group with the request.
+func (w *writer) serve(r *request) {
+	if w.closing() {
+		return
+	}
+	w.alone(func() { w.group(r) })
+	// Or the writer and one caller would hand a processor to each other for as long as the scheduler lets them, 10 ms,
+	// while the others stand in its line and not in ours.
+	runtime.Gosched()
 }
 
 func (w *writer) alone(fn func()) {
@@ -337,28 +353,34 @@ func (w *writer) group(first *request) {
 		w.refuse(first, fmt.Errorf("sqlite: begin: %w", err))
 		return
 	}
-	w.begun(first)
+	w.end(w.runAll(first))
 }
 
-// begun is [writer.group] after BEGIN.
-func (w *writer) begun(first *request) {
-	var err error
-	var group, inserts []*request
-	for r := first; r != nil; r = w.next(len(group)) {
-		if !r.taken.CompareAndSwap(false, true) {
-			continue
-		}
-		group = append(group, r)
+// runAll gives the first request and the waiting ones their turns, up to those that only insert.
+func (w *writer) runAll(first *request) (ran, inserts []*request, err error) {
+	for r := first; r != nil; r = w.next(len(ran) + len(inserts)) {
 		if r.jobs != nil {
 			inserts = append(inserts, r)
 			continue
 		}
-		if err = w.run(r, len(group) > 1); err != nil {
-			break // before the next is taken: nobody would answer it
+		if !r.take() {
+			continue
+		}
+		ran = append(ran, r)
+		if err := w.run(r, len(ran)+len(inserts) > 1); err != nil {
+			return ran, inserts, err // before the next is taken: nobody would answer it
 		}
 	}
+	return ran, inserts, nil
+}
+
+// end inserts for the requests that still wait, commits, and answers all. err is why the transaction cannot be
+// committed.
+func (w *writer) end(ran, inserts []*request, err error) {
+	inserts = slices.DeleteFunc(inserts, func(r *request) bool { return !r.take() })
+	group := slices.Concat(ran, inserts)
 	if err == nil {
-		err = w.insertAll(inserts, len(group) > len(inserts))
+		err = w.insertAll(inserts, len(ran) > 0)
 	}
 	wake := len(inserts) > 0 || err == nil && w.opened()
 	if err == nil {
@@ -369,7 +391,7 @@ func (w *writer) begun(first *request) {
 	}
 	if err != nil {
 		err = fmt.Errorf("sqlite: transaction: %w", err)
-		for _, r := range group {
+		for _, r := range ran {
 			if r.tx != nil {
 				r.tx.RolledBack()
 			}
@@ -404,7 +426,7 @@ func (w *writer) next(taken int) *request {
 }
 
 func (w *writer) refuse(r *request, err error) {
-	if r.taken.CompareAndSwap(false, true) {
+	if r.take() {
 		r.answer(err)
 	}
 }
