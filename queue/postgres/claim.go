@@ -77,7 +77,7 @@ func (db *engine) answerOf(c *limitedClaim) driver.ClaimResult {
 	ahead := &c.ahead[0]
 	db.limited.Store(ahead.limits || ahead.heads)
 	db.typed.Store(ahead.types)
-	result := answer(c.req, c.jobs, ahead)
+	result := db.answer(c.req, c.jobs, ahead)
 	if result.More = result.More || (c.more && !c.heldUp()); result.More {
 		result.NextDue = time.Time{}
 	} else {
@@ -99,7 +99,7 @@ func readRemainder(
 const (
 	// heldUp is how long a claim waits for locked jobs, which may be released unchanged.
 	heldUp = time.Second
-	// claimedUp is the same for a limit key that another claim examines.
+	// claimedUp is the same for what another claim does, such as to examine a limit key.
 	claimedUp = 50 * time.Millisecond
 )
 
@@ -123,8 +123,11 @@ func scanRemainder(row jobsql.Scanner) (o remainder, err error) {
 	return o, err
 }
 
-func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *remainder) driver.ClaimResult {
+func (db *engine) answer(req driver.ClaimRequest, jobs []driver.Job, ahead *remainder) driver.ClaimResult {
 	order(jobs)
+	if !ahead.due {
+		db.dueHeld.Store(0)
+	}
 	// If no job could be claimed although there are some, others hold them: an immediate retry would find the same.
 	left := (ahead.ready > 0 && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks || ahead.waiting ||
 		ahead.tasks || ahead.turns
@@ -135,13 +138,21 @@ func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *remainder) driver
 	if ahead.ready > 0 || left {
 		// A holder may release them unchanged, or have let them go after the claim looked, without a notification. Another
 		// claim releases keys, or does tasks, soon.
-		pause := heldUp
-		if ahead.marks || ahead.waiting || ahead.tasks || ahead.turns {
-			pause = claimedUp
-		}
-		next = joblimit.Earliest(next, req.Now.Add(pause))
+		next = joblimit.Earliest(next, req.Now.Add(db.pause(ahead)))
 	}
 	return driver.ClaimResult{Jobs: jobs, NextDue: next}
+}
+
+// pause is how long a claim waits for what others hold. All machines look when a job falls due, and one takes in what
+// is due, so that the others look again soon; less and less often where it is not a claim that holds it.
+func (db *engine) pause(ahead *remainder) time.Duration {
+	switch {
+	case ahead.marks || ahead.waiting || ahead.tasks || ahead.turns:
+		return claimedUp
+	case ahead.due:
+		return min(heldUp, claimedUp<<min(db.dueHeld.Add(1)-1, 5))
+	}
+	return heldUp
 }
 
 // order sorts jobs, which a statement returns in any order, in the order of claims.

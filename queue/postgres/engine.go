@@ -51,9 +51,11 @@ type engine struct {
 	// looks for jobs. If it is wrong, it costs only the time of a claim.
 	turns  atomic.Bool
 	claims atomic.Uint32 // of those that were busy
-	held   heldJobs
-	clock  joblimit.Clock
-	server serverClock
+	// dueHeld is how many claims in a row have found that others held what was due.
+	dueHeld atomic.Uint32
+	held    heldJobs
+	clock   joblimit.Clock
+	server  serverClock
 	// theirs are the settings of planTheirs.
 	theirs []any
 	// place is the location of the tables; nil before they are found.

@@ -141,7 +141,7 @@ func (c *freeClaim) portion() int {
 func (c *freeClaim) heldUp() bool { return len(c.req.Types) > 1 && c.ahead[0].ready > c.portion() }
 
 func (c *freeClaim) answer() driver.ClaimResult {
-	result := answer(c.req, c.jobs, &c.ahead[0])
+	result := c.db.answer(c.req, c.jobs, &c.ahead[0])
 	if c.tasks || c.db.left(c.counts) {
 		return driver.ClaimResult{Jobs: result.Jobs, More: true}
 	}

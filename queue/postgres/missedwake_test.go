@@ -102,6 +102,43 @@ func TestAClaimMissesNothingThatAnotherLetsGoMeanwhile(t *testing.T) {
 	}
 }
 
+// Another machine takes in what has fallen due while a claim looks: that one looks again soon, and less often where it
+// is not a claim that holds the jobs.
+func TestAClaimLooksSoonForWhatAnotherTakesIn(t *testing.T) {
+	db := openQueue(t)
+	job := jobOf("a", 0)
+	job.NotBefore = time.Now().Add(time.Hour)
+	insertJobs(t, db, job)
+	now := job.NotBefore.Add(time.Second)
+	claim := func() driver.ClaimResult {
+		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"),
+			Limit: 9, Now: now})
+		require.NoError(t, err)
+		return result
+	}
+	for range 2 {
+		release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+			_, err := tx.ExecContext(ctx, "SELECT 1 FROM jobs FOR UPDATE")
+			return err
+		})
+		var pauses []time.Duration
+		for range 7 {
+			result := claim()
+			require.Empty(t, result.Jobs)
+			pauses = append(pauses, result.NextDue.Sub(now)/time.Millisecond)
+		}
+		require.Equal(t, []time.Duration{50, 100, 200, 400, 800, 1000, 1000}, pauses)
+		release()
+		result := claim()
+		require.Equal(t, []string{job.ID}, idsIn(result.Jobs))
+		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			_, err := tx.ExecContext(ctx, "DELETE FROM jobs")
+			return err
+		}))
+		insertJobs(t, db, job)
+	}
+}
+
 // A listener notes that it has been woken, from when it listens.
 func listening(t *testing.T, db *postgres.DB) (woken chan struct{}) {
 	t.Helper()
