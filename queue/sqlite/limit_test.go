@@ -214,8 +214,8 @@ func TestAClaimThatGetsNoneHasLookedAtAllKeys(t *testing.T) {
 	require.Equal(t, last, jobs[0].Job.LimitKey)
 }
 
-// A limit key that a job's end frees may be marked as well. Examined twice, it left a job that runs as the first of those
-// that wait.
+// A limit key that a job's end frees may be marked as well. Examined twice, it left a job that runs as the first of
+// those that wait.
 func TestAKeyThatIsFreedAndMarkedIsExaminedOnce(t *testing.T) {
 	db := openMemory(t)
 	q := trapQueue(t, db)
