@@ -241,7 +241,7 @@ func (o *oncall) incidents() []incident {
 		return false
 	}
 	return []incident{
-		{"a slow database", "the database is slow: a write transaction that writes nothing takes 800ms", func(h *hand) {
+		{"a slow database", "the database is slow: a write transaction that writes nothing takes ", func(h *hand) {
 			h.click(`#pause-type-gmail\.fetch > summary`) // what runs most
 			h.click(`#pause-go-type-gmail\.fetch`)
 			h.says("Paused. What runs goes on")

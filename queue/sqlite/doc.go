@@ -14,6 +14,9 @@
 // Every transaction begins IMMEDIATE, so that it cannot fail half way because of the lock. Once begun it is not
 // interrupted by a context: a caller's deadline applies while it waits, not while it writes.
 //
+// A function that has returned waits for those that share its commit: one that takes a mutex must not wait for a caller
+// that holds the mutex while its own Write is under way. Take the mutex first, then call Write, everywhere.
+//
 // Jobs that are enqueued singly, without a key or a limit key, share one INSERT with those of all callers that wait at
 // that moment. While nobody writes, the caller itself is that goroutine.
 //
