@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,13 +29,19 @@ type Migration = func(ctx context.Context, db queue.DB) error
 // if that has failed or has changed more than rows.
 func Main(m *testing.M, migrations ...Migration) {
 	made.migrations = migrations
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := made.drop(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, "dropping the schemas of the tests:", err)
-			code = max(code, 1)
-		}
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(thenDrop{m})
+}
+
+// thenDrop are tests after which the schemas are dropped, before goleak looks.
+type thenDrop struct{ *testing.M }
+
+func (t thenDrop) Run() int {
+	code := t.M.Run()
+	if err := made.close(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "dropping the schemas of the tests:", err)
+		return max(code, 1)
+	}
+	return code
 }
 
 // made is what this process has migrated.
@@ -43,9 +50,10 @@ var made databases
 type databases struct {
 	migrations []Migration
 
-	mu   sync.Mutex
-	file []byte    // of SQLite; nil before the first test
-	free []*schema // of PostgreSQL
+	mu     sync.Mutex
+	file   []byte       // of SQLite; nil before the first test
+	free   []*schema    // of PostgreSQL
+	server *postgres.DB // for all schemas: a server takes longer to begin a connection than to empty a schema
 }
 
 func (d *databases) apply(ctx context.Context, t testing.TB, db queue.DB) {
@@ -77,13 +85,12 @@ func (d *databases) schema(t testing.TB) *schema {
 	t.Helper()
 	s := d.take()
 	if s == nil {
-		s = newSchema(t)
+		s = newSchema(t, d.connect(t))
 		db, err := postgres.Open(t.Context(), s.dsn, nil)
 		require.NoError(t, err)
 		d.apply(t.Context(), t, db)
-		err = s.remember(t.Context(), db.Reader())
 		require.NoError(t, db.Close())
-		require.NoError(t, err)
+		require.NoError(t, s.remember(t.Context()))
 	}
 	t.Cleanup(func() {
 		t.Helper()
@@ -119,24 +126,28 @@ func (d *databases) give(s *schema) {
 	d.free = append(d.free, s)
 }
 
-func (d *databases) drop(ctx context.Context) error {
-	for s := d.take(); s != nil; s = d.take() {
-		if err := s.drop(ctx); err != nil {
-			return err
-		}
+// connect returns connections to the PostgreSQL server that all tests of the process use.
+func (d *databases) connect(t testing.TB) *sqlx.DB {
+	t.Helper()
+	dsn := quick(t, server(t))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.server == nil {
+		db, err := postgres.Open(context.Background(), dsn, nil)
+		require.NoError(t, err, "the server that %s names must answer", PostgresEnv)
+		d.server = db
 	}
-	return nil
+	return d.server.Reader()
 }
 
-// withServer does something on a connection of its own to PostgreSQL.
-func withServer(ctx context.Context, dsn string, fn func(db *sqlx.DB) error) error {
-	db, err := postgres.Open(ctx, dsn, nil)
-	if err != nil {
-		return fmt.Errorf("the server that %s names must answer: %w", PostgresEnv, err)
+// close drops the schemas that are left.
+func (d *databases) close(ctx context.Context) error {
+	var err error
+	for s := d.take(); s != nil; s = d.take() {
+		err = errors.Join(err, s.drop(ctx))
 	}
-	err = fn(db.Reader())
-	if closed := db.Close(); err == nil {
-		err = closed
+	if d.server != nil {
+		err = errors.Join(err, d.server.Close())
 	}
 	return err
 }

@@ -15,32 +15,27 @@ import (
 
 // A schema is a migrated schema of the PostgreSQL server that one test after the other uses.
 type schema struct {
-	name string
-	dsn  string // of the tests' connections, which have the name of the schema
-	own  string // of others
+	name  string
+	dsn   string   // of the tests' connections, which have the name of the schema
+	admin *sqlx.DB // of others
 
 	shape  string            // what is in it but rows
 	rows   map[string]string // of the tables that the migrations have filled, in JSON
 	counts map[string]int64  // what its sequences have come to
 }
 
-func newSchema(t testing.TB) *schema {
+func newSchema(t testing.TB, admin *sqlx.DB) *schema {
 	t.Helper()
 	name := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	s := &schema{name: name, own: inSchema(t, server(t), name)}
-	s.dsn = With(t, s.own, "application_name", name)
-	require.NoError(t, withServer(t.Context(), s.own, func(db *sqlx.DB) error {
-		_, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name)
-		return err
-	}))
+	s := &schema{name: name, admin: admin, dsn: With(t, inSchema(t, server(t), name), "application_name", name)}
+	_, err := admin.ExecContext(t.Context(), "CREATE SCHEMA "+name)
+	require.NoError(t, err)
 	return s
 }
 
 func (s *schema) drop(ctx context.Context) error {
-	return withServer(ctx, s.own, func(db *sqlx.DB) error {
-		_, err := db.ExecContext(ctx, "DROP SCHEMA "+s.name+" CASCADE")
-		return err
-	})
+	_, err := s.admin.ExecContext(ctx, "DROP SCHEMA "+s.name+" CASCADE")
+	return err
 }
 
 const (
@@ -88,21 +83,22 @@ SELECT sequencename AS name, COALESCE(last_value, 0) AS count FROM pg_sequences 
 // maxKept bounds a table's bytes in a schema that is emptied: its dead rows stay in the way of the next tests.
 const maxKept = 1 << 20
 
-func (s *schema) remember(ctx context.Context, db *sqlx.DB) (err error) {
-	if s.shape, err = s.shapeNow(ctx, db); err != nil {
+func (s *schema) remember(ctx context.Context) (err error) {
+	if s.shape, err = s.shapeNow(ctx); err != nil {
 		return err
 	}
-	if s.counts, err = s.countsNow(ctx, db); err != nil {
+	if s.counts, err = s.countsNow(ctx); err != nil {
 		return err
 	}
-	filled, err := s.filled(ctx, db)
+	filled, err := s.filled(ctx)
 	if err != nil {
 		return err
 	}
 	s.rows = make(map[string]string)
 	for table := range filled {
 		var rows string
-		if err := db.GetContext(ctx, &rows, `SELECT COALESCE(jsonb_agg(x), '[]')::text FROM `+table+` x`); err != nil {
+		query := `SELECT COALESCE(jsonb_agg(x), '[]')::text FROM ` + s.name + `.` + table + ` x`
+		if err := s.admin.GetContext(ctx, &rows, query); err != nil {
 			return err
 		}
 		s.rows[table] = rows
@@ -112,37 +108,33 @@ func (s *schema) remember(ctx context.Context, db *sqlx.DB) (err error) {
 
 // empty makes the schema what it was before the test, and reports whether it could.
 func (s *schema) empty(ctx context.Context) (could bool, err error) {
-	err = withServer(ctx, s.own, func(db *sqlx.DB) error {
-		if err := s.disconnect(ctx, db); err != nil {
-			return err
+	if err := s.disconnect(ctx); err != nil {
+		return false, err
+	}
+	shape, err := s.shapeNow(ctx)
+	if err != nil || shape != s.shape {
+		return false, err
+	}
+	filled, err := s.filled(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, size := range filled {
+		if size > maxKept {
+			return false, nil
 		}
-		shape, err := s.shapeNow(ctx, db)
-		if err != nil || shape != s.shape {
-			return err
-		}
-		filled, err := s.filled(ctx, db)
-		if err != nil {
-			return err
-		}
-		for _, size := range filled {
-			if size > maxKept {
-				return nil
-			}
-		}
-		could, err = s.refill(ctx, db, filled)
-		return err
-	})
-	return could, err
+	}
+	return s.refill(ctx, filled)
 }
 
 // longestLeft is how long the connections of a test may take to end.
 const longestLeft = 30 * time.Second
 
 // disconnect ends the connections that a test has left.
-func (s *schema) disconnect(ctx context.Context, db *sqlx.DB) error {
+func (s *schema) disconnect(ctx context.Context) error {
 	for deadline := time.Now().Add(longestLeft); ; time.Sleep(10 * time.Millisecond) {
 		var left int
-		if err := db.GetContext(ctx, &left, selectLeft, s.name); err != nil || left == 0 {
+		if err := s.admin.GetContext(ctx, &left, selectLeft, s.name); err != nil || left == 0 {
 			return err
 		}
 		if time.Now().After(deadline) {
@@ -152,20 +144,20 @@ func (s *schema) disconnect(ctx context.Context, db *sqlx.DB) error {
 }
 
 // refill deletes what tables hold, and puts back the rows of the migrations.
-func (s *schema) refill(ctx context.Context, db *sqlx.DB, filled map[string]int64) (could bool, err error) {
+func (s *schema) refill(ctx context.Context, filled map[string]int64) (could bool, err error) {
 	var super bool
-	if err := db.GetContext(ctx, &super, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`); err != nil {
+	if err := s.admin.GetContext(ctx, &super, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`); err != nil {
 		return false, err
 	}
 	if !super { // who may not turn triggers off
 		return false, nil
 	}
-	counts, err := s.countsNow(ctx, db)
+	counts, err := s.countsNow(ctx)
 	if err != nil {
 		return false, err
 	}
 	var b strings.Builder
-	b.WriteString("SET LOCAL session_replication_role = replica;\n")
+	b.WriteString("SET LOCAL session_replication_role = replica;\nSET LOCAL search_path = " + s.name + ";\n")
 	tables := maps.Clone(filled)
 	for table := range s.rows { // it has no size after a TRUNCATE
 		tables[table] = filled[table]
@@ -183,7 +175,7 @@ func (s *schema) refill(ctx context.Context, db *sqlx.DB, filled map[string]int6
 			fmt.Fprintf(&b, "SELECT setval('%s', %d, %t);\n", name, max(1, count), count > 0)
 		}
 	}
-	tx, err := db.BeginTxx(ctx, nil)
+	tx, err := s.admin.BeginTxx(ctx, nil)
 	if err != nil {
 		return false, err
 	}
@@ -194,21 +186,21 @@ func (s *schema) refill(ctx context.Context, db *sqlx.DB, filled map[string]int6
 	return true, tx.Commit()
 }
 
-func (s *schema) shapeNow(ctx context.Context, db *sqlx.DB) (shape string, err error) {
-	return shape, db.GetContext(ctx, &shape, selectShape, s.name)
+func (s *schema) shapeNow(ctx context.Context) (shape string, err error) {
+	return shape, s.admin.GetContext(ctx, &shape, selectShape, s.name)
 }
 
-func (s *schema) filled(ctx context.Context, db *sqlx.DB) (map[string]int64, error) {
-	return pairs(ctx, db, selectFilled, s.name)
+func (s *schema) filled(ctx context.Context) (map[string]int64, error) {
+	return s.pairs(ctx, selectFilled)
 }
 
-func (s *schema) countsNow(ctx context.Context, db *sqlx.DB) (map[string]int64, error) {
-	return pairs(ctx, db, selectCounts, s.name)
+func (s *schema) countsNow(ctx context.Context) (map[string]int64, error) {
+	return s.pairs(ctx, selectCounts)
 }
 
 // pairs reads rows of a name and a number.
-func pairs(ctx context.Context, db *sqlx.DB, query string, args ...any) (map[string]int64, error) {
-	rows, err := db.QueryContext(ctx, query, args...)
+func (s *schema) pairs(ctx context.Context, query string) (map[string]int64, error) {
+	rows, err := s.admin.QueryContext(ctx, query, s.name)
 	if err != nil {
 		return nil, err
 	}
