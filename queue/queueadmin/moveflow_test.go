@@ -139,3 +139,45 @@ func TestMoveGoesOnWithFlowsAfterDyingAnywhere(t *testing.T) {
 	}
 	t.Fatal("it dies at every write: the last one should not be reached")
 }
+
+// What is to be done about a node when its flow begins to move is done where the flow goes on: here it could not end.
+func TestMoveTakesWhatIsToBeDoneAboutANode(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		f := flow.New("moves", nil)
+		f.Add("first", ping.New(0, nil))
+		f.AddMany("join", nil, flow.After("first"))
+		f.Add("last", ping.New(0, nil), flow.After("join"))
+		id, err := flow.Enqueue(t.Context(), from, f)
+		require.NoError(t, err)
+		claim := func(q *queue.Queue) []*queue.Attempt {
+			t.Helper()
+			claimed, err := q.Claim(t.Context(), "w", []string{string(ping)}, 10)
+			require.NoError(t, err)
+			for _, a := range claimed {
+				require.NoError(t, a.Complete(t.Context(), nil))
+			}
+			return claimed
+		}
+		require.Len(t, claim(from), 1) // the join has opened, and nobody has ended it yet
+		mover, ok := driver.As[driver.FlowMover](from.DB().Driver())
+		require.True(t, ok)
+		require.NoError(t, driver.Write(t.Context(), from.DB(), func(ctx context.Context, tx *driver.WriteTx) error {
+			return mover.FreezeFlows(ctx, tx, []string{id})
+		}))
+		require.Empty(t, claim(from))
+		reader, ok := driver.As[driver.FlowReader](from.DB().Driver())
+		require.True(t, ok)
+		left, err := reader.TasksLeft(t.Context())
+		require.NoError(t, err)
+		require.False(t, left, "a claim has nothing to do")
+
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		ran := claim(to)
+		for range 3 { // a claim does what is to be done about nodes, and the next finds what that has released
+			ran = append(ran, claim(to)...)
+		}
+		require.Len(t, ran, 1)
+		gathered(t, to, id)
+	})
+}

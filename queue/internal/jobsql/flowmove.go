@@ -73,6 +73,14 @@ SET state = $2,
 WHERE id = $1
   AND moving = 1`
 
+	// What opened it may have been done there, while it could not end.
+	releaseThawed = `
+INSERT INTO /*q.*/job_node_tasks (node, task)
+SELECT id, 'release'
+FROM /*q.*/job_nodes
+WHERE id = $1
+  AND state = 'running'`
+
 	thawNode = `
 UPDATE /*q.*/job_nodes
 SET moving = 0
@@ -143,8 +151,10 @@ func (s *Store) MergeFlow(
 		if !merged[n.ID] {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, thawNode, n.ID); err != nil {
-			return err
+		for _, query := range []string{thawNode, releaseThawed} {
+			if _, err := tx.ExecContext(ctx, query, n.ID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -1,8 +1,7 @@
 package jobsql
 
 // flowRules are the invariants of flows: what is counted must equal a full count. A flow that is being moved has its
-// jobs
-// in two databases.
+// jobs in two databases.
 var flowRules = []rule{
 	{"a node has counted the ends of its jobs", `
 SELECT /*q.*/job_nodes.id
@@ -31,6 +30,13 @@ WHERE moving = 0
   AND ((finished_at IS NULL) = (state IN ('completed', 'failed', 'canceled'))
     OR (finished_at IS NOT NULL AND completed + failed + canceled <> total)
     OR (state = 'running' AND total > 0 AND completed + failed + canceled = total))`},
+	{"a node without jobs ends when it opens", `
+SELECT id
+FROM /*q.*/job_nodes
+WHERE moving = 0
+  AND state = 'running'
+  AND total = 0
+  AND NOT EXISTS (SELECT 1 FROM /*q.*/job_node_tasks WHERE node = /*q.*/job_nodes.id)`},
 	{"a node waits for those before it", `
 SELECT id
 FROM /*q.*/job_nodes

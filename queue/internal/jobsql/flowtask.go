@@ -13,7 +13,7 @@ const (
 	// Tasks is the condition that there is something to do about the jobs of nodes or sequences.
 	Tasks = `(` + NodeTasks + ` OR ` + TurnMarks + `)`
 	// NodeTasks and TurnMarks are that of nodes, and that of sequences.
-	NodeTasks = `EXISTS (SELECT 1 FROM /*q.*/job_node_tasks)`
+	NodeTasks = `EXISTS (SELECT 1 FROM /*q.*/job_node_tasks AS task WHERE ` + taskStays + `)`
 	TurnMarks = `EXISTS (SELECT 1 FROM /*q.*/job_turn_marks)`
 
 	// portionOfTask bounds the jobs that one statement of a task writes, and portionOfTasks those of a transaction.
@@ -23,9 +23,13 @@ const (
 	// costOfTask is what a task without jobs counts.
 	costOfTask = 20
 
+	// What is to be done about a node that is being moved is done where it goes on.
+	taskStays = `NOT EXISTS (SELECT 1 FROM /*q.*/job_nodes AS moved WHERE moved.id = task.node AND moving = 1)`
+
 	selectTask = `
 SELECT id, node, task, after_id, COALESCE(reason, '')
-FROM /*q.*/job_node_tasks
+FROM /*q.*/job_node_tasks AS task
+WHERE ` + taskStays + `
 ORDER BY id
 LIMIT 1`
 
@@ -35,6 +39,7 @@ LIMIT 1`
 SELECT id, node, task, after_id, COALESCE(reason, '')
 FROM /*q.*/job_node_tasks AS task
 WHERE id = (SELECT MIN(id) FROM /*q.*/job_node_tasks AS earliest WHERE earliest.node || '' = task.node)
+  AND ` + taskStays + `
 ORDER BY id
 LIMIT 1
 FOR UPDATE SKIP LOCKED`
@@ -121,6 +126,14 @@ WHERE id = $1
   AND moving = 0
   AND completed + failed + canceled = total
   AND (state = 'running' OR total > 0 OR $2 = 'cancel')`
+
+	// A move has begun meanwhile, and may have had jobs that the task was to find.
+	leaveTask = `
+INSERT INTO /*q.*/job_node_tasks (node, task, reason)
+SELECT id, $2, $3
+FROM /*q.*/job_nodes
+WHERE id = $1
+  AND moving = 1`
 
 	// Jobs that were added to a node while it was canceled: that transaction had the flow, and has committed.
 	cancelAgain = `
@@ -311,6 +324,9 @@ func (s *Store) endTask(ctx context.Context, tx *driver.WriteTx, t flowTask) err
 		}
 	}
 	_, err = tx.ExecContext(ctx, endNode, t.node, t.task, dbtime.Of(tx.Now()))
+	if err == nil {
+		_, err = tx.ExecContext(ctx, leaveTask, t.node, t.task, t.reason)
+	}
 	if err == nil && t.task == "cancel" {
 		_, err = tx.ExecContext(ctx, cancelAgain, t.node, t.reason)
 	}
