@@ -21,7 +21,7 @@ func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []dri
 	}
 	if !slices.ContainsFunc(outcomes, func(out driver.Outcome) bool { return !isPlain(&out) }) {
 		if done, err := completePlain(ctx, tx, pointers(outcomes)); err != nil || done {
-			return make([]error, len(outcomes)), errors.Join(err, db.wakeLimited(ctx, tx, nil))
+			return make([]error, len(outcomes)), errors.Join(err, db.wakeAtCommit(ctx, tx))
 		}
 	}
 	answers, ended, err := finish(ctx, tx, outcomes)
@@ -237,10 +237,6 @@ func (db *engine) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []e
 			return db.Notify(ctx, tx)
 		}
 	}
-	if s := db.writer.statements; ownStatements(tx) == s {
-		s.ended.Store(true)
-		return nil
-	}
 	opened, err := mayOpen(ctx, tx)
 	if err != nil || !opened {
 		return err
@@ -248,8 +244,17 @@ func (db *engine) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []e
 	return db.Notify(ctx, tx)
 }
 
-// mayOpen reports whether the end of a job without a limit key may let others start. The writer asks once for all whose
-// ends it commits together.
+// wakeAtCommit is wakeLimited for jobs that were in no sequence either: the writer asks once for all whose ends it
+// commits together. The turn that the end of a job leaves may be given, and no longer be seen, before that commit.
+func (db *engine) wakeAtCommit(ctx context.Context, tx *driver.WriteTx) error {
+	if s := db.writer.statements; ownStatements(tx) == s {
+		s.ended.Store(true)
+		return nil
+	}
+	return db.wakeLimited(ctx, tx, nil)
+}
+
+// mayOpen reports whether the end of a job without a limit key may let others start.
 func mayOpen(ctx context.Context, q queryer) (opened bool, err error) {
 	return opened, scanRow(ctx, q, selectOpened, nil, &opened)
 }

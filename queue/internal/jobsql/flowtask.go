@@ -13,7 +13,7 @@ const (
 	// Tasks is the condition that there is something to do about the jobs of nodes or sequences.
 	Tasks = `(` + NodeTasks + ` OR ` + TurnMarks + `)`
 	// NodeTasks and TurnMarks are that of nodes, and that of sequences.
-	NodeTasks = `EXISTS (SELECT 1 FROM /*q.*/job_node_tasks AS task WHERE ` + taskStays + `)`
+	NodeTasks = `EXISTS (SELECT 1 FROM /*q.*/job_node_tasks)`
 	TurnMarks = `EXISTS (SELECT 1 FROM /*q.*/job_turn_marks)`
 
 	// portionOfTask bounds the jobs that one statement of a task writes, and portionOfTasks those of a transaction.
@@ -25,6 +25,10 @@ const (
 
 	// What is to be done about a node that is being moved is done where it goes on.
 	taskStays = `NOT EXISTS (SELECT 1 FROM /*q.*/job_nodes AS moved WHERE moved.id = task.node AND moving = 1)`
+
+	selectTasksLeft = `
+SELECT EXISTS (SELECT 1 FROM /*q.*/job_node_tasks AS task WHERE ` + taskStays + `)
+  OR ` + TurnMarks
 
 	selectTask = `
 SELECT id, node, task, after_id, COALESCE(reason, '')
@@ -198,7 +202,7 @@ func (s *Store) TasksLeft(ctx context.Context) (bool, error) {
 	left, err := read(ctx, s, func(row Scanner) (left bool, err error) {
 		err = row.Scan(&left)
 		return left, err
-	}, "SELECT "+Tasks)
+	}, selectTasksLeft)
 	return slices.Contains(left, true), err
 }
 
