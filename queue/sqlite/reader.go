@@ -34,6 +34,26 @@ func (c readerConn) QueryContext(
 	if err != nil {
 		return nil, err
 	}
+	rows, err := c.patiently(ctx, text, args)
+	if code, _ := libsqlite.ErrorOf(err); !c.yields || code != libsqlite.General {
+		return rows, err
+	}
+	// SQLite compiles a statement for the schema that the connection has read last. If the statement does not fit, it
+	// looks whether the schema is newer, but not while the writer commits: then a new table is said to be missing.
+	schema, schemaErr := c.patiently(ctx, "SELECT 1 FROM sqlite_schema LIMIT 1", nil)
+	if schemaErr != nil {
+		return nil, err
+	}
+	if closeErr := schema.Close(); closeErr != nil {
+		return nil, closeErr
+	}
+	return c.patiently(ctx, text, args)
+}
+
+// patiently runs a query, and in memory waits for the writer.
+func (c readerConn) patiently(
+	ctx context.Context, text string, args []sqldriver.NamedValue,
+) (sqldriver.Rows, error) {
 	for deadline := time.Now().Add(memoryPatience); ; runtime.Gosched() {
 		rows, err := c.Conn.QueryContext(ctx, text, args)
 		if !c.yields || !busy(err) || time.Now().After(deadline) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,6 +157,37 @@ func TestTrapMemoryThatIsLocked(t *testing.T) {
 	close(done)
 	wg.Wait()
 	require.Equal(t, notes, countNotes(t, db))
+}
+
+// SQLite says that a table is missing if it was created after the connection has read the schema, and the writer
+// commits while it looks again.
+func TestReadersInMemorySeeNewTables(t *testing.T) {
+	db := openMemory(t)
+	const tables = 300
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for n := int64(0); n < tables; n = made.Load() {
+				if n == 0 {
+					continue
+				}
+				var rows int
+				if err := db.Reader().Get(&rows, fmt.Sprintf("SELECT COUNT(*) FROM notes%d", n)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range tables {
+		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			_, err := tx.ExecContext(ctx, fmt.Sprintf("CREATE TABLE notes%d (n INTEGER)", i+1))
+			return err
+		}))
+		made.Store(int64(i + 1))
+	}
+	wg.Wait()
 }
 
 // "`:memory:` with a pool: the second connection has no tables, and an idle close erases the first".

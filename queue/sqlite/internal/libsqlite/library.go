@@ -19,6 +19,7 @@ type Code int
 
 // The codes that package sqlite looks for.
 const (
+	General    Code = 1 // SQLITE_ERROR, as of a statement that names no table
 	Busy       Code = 5
 	Locked     Code = 6
 	ReadOnly   Code = 8
