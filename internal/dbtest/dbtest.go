@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
@@ -70,15 +71,26 @@ func OneConnection(t testing.TB) *postgres.DB {
 func openSchema(t testing.TB, connections string) *postgres.DB {
 	t.Helper()
 	var dsn string
-	if made.migrations != nil {
-		dsn = made.schema(t).dsn
-	} else {
+	switch {
+	case made.migrations == nil:
 		dsn = PostgresDSN(t)
+	case connections == "":
+		return openPool(t, made.schema(t).pool)
+	default:
+		dsn = made.schema(t).dsn
 	}
 	if connections != "" {
 		dsn = With(t, dsn, "pool_max_conns", connections)
 	}
 	return openDSN(t, dsn)
+}
+
+func openPool(t testing.TB, pool *pgxpool.Pool) *postgres.DB {
+	t.Helper()
+	db, err := postgres.OpenPool(t.Context(), pool, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
 }
 
 func openDSN(t testing.TB, dsn string) *postgres.DB {
@@ -130,10 +142,14 @@ func inSchema(t testing.TB, dsn, schema string) string {
 
 // quick returns dsn without waits for the disk: the data of a test need not survive its server, and the waits would
 // dominate the time of tests. It also turns the compiler of queries off, which takes a third of the server's time where
-// tables have no statistics and few rows. The plans are the same.
+// tables have no statistics and few rows; the plans are the same. Nothing is encrypted unless dsn asks for it.
 func quick(t testing.TB, dsn string) string {
 	t.Helper()
-	return With(t, With(t, dsn, "synchronous_commit", "off"), "jit", "off")
+	dsn = With(t, With(t, dsn, "synchronous_commit", "off"), "jit", "off")
+	if !strings.Contains(dsn, "sslmode=") {
+		dsn = With(t, dsn, "sslmode", "disable")
+	}
+	return dsn
 }
 
 // With returns dsn, which must be a URL, with another parameter.

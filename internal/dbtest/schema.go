@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jmoiron/sqlx"
 	"github.com/stretchr/testify/require"
 )
@@ -18,6 +21,9 @@ type schema struct {
 	name  string
 	dsn   string   // of the tests' connections, which have the name of the schema
 	admin *sqlx.DB // of others
+	// pool is for one test after the other: what a server learns for the first statements of a connection takes longer
+	// than the rest of most tests.
+	pool *pgxpool.Pool
 
 	shape  string            // what is in it but rows
 	rows   map[string]string // of the tables that the migrations have filled, in JSON
@@ -30,10 +36,13 @@ func newSchema(t testing.TB, admin *sqlx.DB) *schema {
 	s := &schema{name: name, admin: admin, dsn: With(t, inSchema(t, server(t), name), "application_name", name)}
 	_, err := admin.ExecContext(t.Context(), "CREATE SCHEMA "+name)
 	require.NoError(t, err)
+	s.pool, err = pgxpool.New(context.Background(), s.dsn)
+	require.NoError(t, err)
 	return s
 }
 
 func (s *schema) drop(ctx context.Context) error {
+	s.pool.Close()
 	_, err := s.admin.ExecContext(ctx, "DROP SCHEMA "+s.name+" CASCADE")
 	return err
 }
@@ -76,8 +85,11 @@ WHERE relnamespace = $1::regnamespace AND relkind = 'r' AND pg_relation_size(oid
 	selectCounts = `
 SELECT sequencename AS name, COALESCE(last_value, 0) AS count FROM pg_sequences WHERE schemaname = $1`
 
+	resetSession = "RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all()"
+
 	// Connections end a moment after the client has closed them.
-	selectLeft = `SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1`
+	selectLeft = `
+SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1 AND pid <> ALL($2::integer[])`
 )
 
 // maxKept bounds a table's bytes in a schema that is emptied: its dead rows stay in the way of the next tests.
@@ -130,17 +142,45 @@ func (s *schema) empty(ctx context.Context) (could bool, err error) {
 // longestLeft is how long the connections of a test may take to end.
 const longestLeft = 30 * time.Second
 
-// disconnect ends the connections that a test has left.
+// disconnect ends the connections that a test has left, but for those of the pool, which are as new.
 func (s *schema) disconnect(ctx context.Context) error {
-	for deadline := time.Now().Add(longestLeft); ; time.Sleep(10 * time.Millisecond) {
-		var left int
-		if err := s.admin.GetContext(ctx, &left, selectLeft, s.name); err != nil || left == 0 {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%d connections to the schema %s are open %s after its test", left, s.name, longestLeft)
+	ctx, cancel := context.WithTimeoutCause(ctx, longestLeft,
+		fmt.Errorf("connections to the schema %s are open %s after its test", s.name, longestLeft))
+	defer cancel()
+	for stat := s.pool.Stat(); stat.AcquiredConns()+stat.ConstructingConns() > 0; stat = s.pool.Stat() {
+		if !tick(ctx) {
+			return fmt.Errorf("%w: %d of its pool", context.Cause(ctx), stat.TotalConns())
 		}
 	}
+	kept, err := s.reset(ctx)
+	for left := 1; err == nil && left > 0; {
+		err = s.admin.GetContext(ctx, &left, selectLeft, s.name, kept)
+		if err == nil && left > 0 && !tick(ctx) {
+			err = fmt.Errorf("%w: %d", context.Cause(ctx), left)
+		}
+	}
+	return err
+}
+
+// tick waits for a moment, and reports whether ctx lasts.
+func tick(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(10 * time.Millisecond):
+		return true
+	}
+}
+
+// reset undoes what a test has set in the idle connections of the pool, and returns their numbers on the server.
+func (s *schema) reset(ctx context.Context) (kept []int32, err error) {
+	for _, conn := range s.pool.AcquireAllIdle(ctx) {
+		_, execErr := conn.Exec(ctx, resetSession, pgx.QueryExecModeSimpleProtocol)
+		err = errors.Join(err, execErr)
+		kept = append(kept, int32(conn.Conn().PgConn().PID())) //nolint:gosec // PostgreSQL has them as integer
+		conn.Release()
+	}
+	return kept, err
 }
 
 // refill deletes what tables hold, and puts back the rows of the migrations.
