@@ -67,7 +67,8 @@ func (m *mover) copyFrozen(ctx context.Context) error {
 	}
 }
 
-// copyRows copies flows that are frozen with their nodes and edges, unless the new database has them.
+// copyRows copies flows with those of their nodes that are frozen, and the edges between these, unless the new database
+// has them. Nodes that a handler has added since are frozen and copied with the next look.
 func (m *mover) copyRows(ctx context.Context, ids []string) error {
 	flows, err := m.from.JobRows(ctx, driver.TableFlows, ids)
 	if err != nil {
@@ -77,10 +78,14 @@ func (m *mover) copyRows(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	edges, err := m.from.JobRows(ctx, driver.TableEdges, column(nodes, "id"))
+	moving := slices.Index(nodes.Columns, "moving")
+	nodes.Values = slices.DeleteFunc(nodes.Values, func(node []any) bool { return node[moving] != int64(1) })
+	known := column(nodes, "id")
+	edges, err := m.from.JobRows(ctx, driver.TableEdges, known)
 	if err != nil {
 		return err
 	}
+	edges.Values = between(edges, known)
 	for _, name := range []string{"total", "completed", "failed", "canceled"} {
 		place := slices.Index(nodes.Columns, name)
 		for _, values := range nodes.Values {
@@ -98,6 +103,20 @@ func (m *mover) copyRows(ctx context.Context, ids []string) error {
 		}
 		return nil
 	})
+}
+
+// between returns the edges to one of the nodes.
+func between(edges driver.Rows, nodes []string) (found [][]any) {
+	known := make(map[string]bool, len(nodes))
+	for _, id := range nodes {
+		known[id] = true
+	}
+	for i, to := range column(edges, "to_node") {
+		if known[to] {
+			found = append(found, edges.Values[i])
+		}
+	}
+	return found
 }
 
 // column returns the texts of a column.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -180,4 +181,60 @@ func TestMoveTakesWhatIsToBeDoneAboutANode(t *testing.T) {
 		require.Len(t, ran, 1)
 		gathered(t, to, id)
 	})
+}
+
+// A growingFlows is a database in which a flow grows before rows of a table are read.
+type growingFlows struct {
+	dyingFlows
+	table driver.Table
+	once  *sync.Once
+	by    func()
+}
+
+func (d growingFlows) JobRows(ctx context.Context, name driver.Table, ids []string) (driver.Rows, error) {
+	if name == d.table {
+		d.once.Do(d.by)
+	}
+	return d.dyingFlows.JobRows(ctx, name, ids)
+}
+
+// What a handler adds to a flow while that is copied is copied with the next look.
+func TestMoveMovesFlowsThatGrow(t *testing.T) {
+	for _, table := range []driver.Table{driver.TableNodes, driver.TableEdges} {
+		moving(t, func(t *testing.T, from, to *queue.Queue) {
+			f := flow.New("grows", nil)
+			f.Add("first", ping.New(0, nil))
+			id, err := flow.Enqueue(t.Context(), from, f)
+			require.NoError(t, err)
+			claimed := claimAs(t, from, "w")
+			require.Len(t, claimed, 1)
+			more := flow.New("more", nil)
+			more.AddMany("many", slices.Values([]queue.NewJob{ping.New(1, nil), ping.New(2, nil)}), flow.After("first"))
+			more.Add("last", ping.New(3, nil), flow.After("many"))
+			left := 1000
+			source := growingFlows{dyingAt(t, from.DB(), &left).Driver().(dyingFlows), table, new(sync.Once), func() {
+				require.NoError(t, claimed[0].Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+					return flow.GrowTx(ctx, tx, claimed[0], more)
+				}))
+			}}
+			_, err = queueadmin.Move(t.Context(), queue.NewDB(source), to.DB(), &queueadmin.MoveConfig{Wait: -1})
+			require.ErrorIs(t, err, queueadmin.ErrStillRunning)
+			require.NoError(t, claimed[0].Complete(t.Context(), nil))
+			_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+			require.NoError(t, err)
+			for n := range 3 {
+				ran := claimAs(t, to, "w")
+				require.Len(t, ran, []int{2, 1, 0}[n])
+				for _, a := range ran {
+					require.NoError(t, a.Complete(t.Context(), nil))
+				}
+			}
+			require.Equal(t, "first completed: 1 of 1 completed, 0 failed, 0 canceled; "+
+				"last completed: 1 of 1 completed, 0 failed, 0 canceled; "+
+				"many completed: 2 of 2 completed, 0 failed, 0 canceled; ", nodesOf(t, to, id))
+			found, err := queueadmin.Verify(t.Context(), to)
+			require.NoError(t, err)
+			require.Empty(t, found)
+		})
+	}
 }
