@@ -238,3 +238,39 @@ func TestMoveMovesFlowsThatGrow(t *testing.T) {
 		})
 	}
 }
+
+// A job of a node that has failed is retried while its flow moves, and completes: so does its node.
+func TestMoveEndsNodesAgainWhoseJobsWereRetriedMeanwhile(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		f := flow.New("retried", nil)
+		f.Add("bad", ping.New(0, nil))
+		f.Add("long", ping.New(1, nil))
+		f.Add("last", ping.New(2, nil), flow.AfterEnd("bad"), flow.After("long"))
+		id, err := flow.Enqueue(t.Context(), from, f)
+		require.NoError(t, err)
+		attempts := make(map[string]*queue.Attempt)
+		for _, a := range claimAs(t, from, "w") {
+			_, node := flow.Of(a)
+			attempts[node] = a
+		}
+		require.NoError(t, attempts["bad"].Fail(t.Context(), queue.Fatal(errBroken)))
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), &queueadmin.MoveConfig{Wait: -1})
+		require.ErrorIs(t, err, queueadmin.ErrStillRunning)
+		require.NoError(t, to.Retry(t.Context(), attempts["bad"].Job.ID))
+		complete := func() {
+			t.Helper()
+			claimed := claimAs(t, to, "w")
+			require.Len(t, claimed, 1)
+			require.NoError(t, claimed[0].Complete(t.Context(), nil))
+		}
+		complete()
+		require.NoError(t, attempts["long"].Complete(t.Context(), nil))
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		complete()
+		require.Equal(t, "bad completed: 1 of 1 completed, 0 failed, 0 canceled; "+
+			"last completed: 1 of 1 completed, 0 failed, 0 canceled; long completed: 1 of 1 completed, 0 failed, 0 canceled; ",
+			nodesOf(t, to, id))
+		gathered(t, to, id)
+	})
+}

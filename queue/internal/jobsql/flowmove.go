@@ -73,6 +73,17 @@ SET state = $2,
 WHERE id = $1
   AND moving = 1`
 
+	// One that had ended, and whose jobs have been retried and have ended again meanwhile, ends anew when it goes on.
+	reopenNode = `
+UPDATE /*q.*/job_nodes
+SET state = CASE WHEN waits > 0 THEN 'waiting' ELSE 'running' END,
+  finished_at = NULL
+WHERE id = $1
+  AND finished_at IS NOT NULL
+  AND total > 0
+  AND completed + failed + canceled = total
+  AND state <> CASE WHEN failed > 0 THEN 'failed' WHEN canceled > 0 THEN 'canceled' ELSE 'completed' END`
+
 	// What opened it may have been done there, while it could not end.
 	releaseThawed = `
 INSERT INTO /*q.*/job_node_tasks (node, task)
@@ -151,7 +162,7 @@ func (s *Store) MergeFlow(
 		if !merged[n.ID] {
 			continue
 		}
-		for _, query := range []string{thawNode, releaseThawed} {
+		for _, query := range []string{reopenNode, thawNode, releaseThawed} {
 			if _, err := tx.ExecContext(ctx, query, n.ID); err != nil {
 				return err
 			}
