@@ -36,10 +36,7 @@ func (m *mover) copyFlows(ctx context.Context) error {
 		if len(ids) == 0 {
 			break
 		}
-		err = driver.Write(ctx, m.from, func(ctx context.Context, tx *driver.WriteTx) error {
-			return from.FreezeFlows(ctx, tx, ids)
-		})
-		if err != nil {
+		if err := m.freezeFlows(ctx, from, ids); err != nil {
 			return err
 		}
 		if err := m.copyRows(ctx, ids); err != nil {
@@ -51,6 +48,32 @@ func (m *mover) copyFlows(ctx context.Context) error {
 	}
 	m.copied = true
 	return m.copyFrozen(ctx)
+}
+
+// freezeFlows freezes flows when nothing is left to be done about their nodes. It would wait for the end of the move,
+// and the jobs of a flow that was canceled would run until then.
+func (m *mover) freezeFlows(ctx context.Context, from driver.FlowMover, ids []string) error {
+	store, err := m.flowStore()
+	for more := true; more && err == nil; {
+		err = write(ctx, m.from.Driver, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+			if more, err = store.DoTasks(ctx, tx); err != nil {
+				return err
+			}
+			if more {
+				return m.from.Notify(ctx, tx)
+			}
+			return from.FreezeFlows(ctx, tx, ids)
+		})
+	}
+	return err
+}
+
+func (m *mover) flowStore() (driver.FlowStore, error) {
+	store, ok := driver.As[driver.FlowStore](m.from.Driver)
+	if !ok {
+		return nil, errors.New("the old database moves flows, and stores none")
+	}
+	return store, nil
 }
 
 // copyFrozen copies all flows: an earlier call may have died when it had frozen them.
@@ -152,9 +175,9 @@ func (m *mover) mergeFlows(ctx context.Context) error {
 }
 
 func (m *mover) mergeFlow(ctx context.Context, from, to driver.FlowMover, id string) error {
-	store, ok := driver.As[driver.FlowStore](m.from.Driver)
-	if !ok {
-		return errors.New("the old database moves flows, and stores none")
+	store, err := m.flowStore()
+	if err != nil {
+		return err
 	}
 	nodes, err := store.Nodes(ctx, id)
 	if err != nil {

@@ -274,3 +274,32 @@ func TestMoveEndsNodesAgainWhoseJobsWereRetriedMeanwhile(t *testing.T) {
 		gathered(t, to, id)
 	})
 }
+
+// The jobs of a flow that was canceled when a process died do not run in the new database while others still move.
+func TestMoveCancelsWhatIsToBeCanceledFirst(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		enqueue(t, from, nil)
+		long := claimAs(t, from, "w")
+		require.Len(t, long, 1)
+		many := make([]queue.NewJob, 1200) // more than are canceled at a time
+		for i := range many {
+			many[i] = ping.New(i, nil)
+		}
+		id, err := flow.Enqueue(t.Context(), from, flow.Batch(many...))
+		require.NoError(t, err)
+		store, ok := driver.As[driver.FlowStore](from.DB().Driver())
+		require.True(t, ok)
+		require.NoError(t, driver.Write(t.Context(), from.DB(), func(ctx context.Context, tx *driver.WriteTx) error {
+			return store.CancelFlow(ctx, tx, id)
+		}))
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), &queueadmin.MoveConfig{Wait: -1})
+		require.ErrorIs(t, err, queueadmin.ErrStillRunning)
+		require.Empty(t, claimAs(t, to, "w"))
+		require.NoError(t, long[0].Complete(t.Context(), nil))
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		status, err := flow.Get(t.Context(), to, id)
+		require.NoError(t, err)
+		require.Equal(t, flow.Canceled, status.State)
+	})
+}
