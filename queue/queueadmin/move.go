@@ -191,7 +191,7 @@ func (m *mover) moveBatch(ctx context.Context) (int, error) {
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	if err := m.insert(ctx, ids); err != nil {
+	if ids, err = m.insert(ctx, ids); err != nil {
 		return 0, err
 	}
 	moved, err := m.settle(ctx, ids)
@@ -210,8 +210,9 @@ func (m *mover) hold(ctx context.Context) (ids []string, err error) {
 // errOldCopy: a copy of an earlier call was committed after the transaction had looked for it.
 var errOldCopy = errors.New("the new database has a copy of a job already")
 
-// insert writes the jobs into the new database, where they are held as well.
-func (m *mover) insert(ctx context.Context, ids []string) error {
+// insert writes the jobs into the new database, where they are held as well, and returns them without those that are no
+// longer held in the old one: they were canceled or retried there, and may run.
+func (m *mover) insert(ctx context.Context, ids []string) ([]string, error) {
 	// A row of the other tables names one of jobs.
 	tables := []driver.Table{driver.TableJobs, driver.TableTurns, driver.TableSteps, driver.TableSignals,
 		driver.TableAttempts, driver.TableLogs, driver.TableKeys}
@@ -219,9 +220,13 @@ func (m *mover) insert(ctx context.Context, ids []string) error {
 	for i, t := range tables {
 		var err error
 		if rows[i], err = m.from.JobRows(ctx, t, ids); err != nil {
-			return err
+			return nil, err
 		}
-		if t == driver.TableTurns {
+		switch t {
+		case driver.TableJobs:
+			rows[i].Values = stillHeld(rows[i])
+			ids = column(rows[i], "id")
+		case driver.TableTurns:
 			moveTurns(rows[i])
 		}
 	}
@@ -256,7 +261,13 @@ func (m *mover) insert(ctx context.Context, ids []string) error {
 		m.report.Keys += keys
 		m.report.KeysTaken = append(m.report.KeysTaken, taken...)
 	}
-	return err
+	return ids, err
+}
+
+// stillHeld returns the rows of jobs that are held.
+func stillHeld(jobs driver.Rows) [][]any {
+	hold := slices.Index(jobs.Columns, "hold")
+	return slices.DeleteFunc(jobs.Values, func(job []any) bool { return job[hold] != int64(driver.HoldMoving) })
 }
 
 // settle ends the move of jobs that are held in the new database, and returns the number of moved jobs. Jobs that the

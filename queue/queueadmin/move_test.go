@@ -433,3 +433,41 @@ func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{moved}, ids(jobs))
 }
+
+// A lateRead is a database in which something happens before rows of jobs are read.
+type lateRead struct {
+	movable
+	once *sync.Once
+	by   func()
+}
+
+func (d lateRead) JobRows(ctx context.Context, name driver.Table, ids []string) (driver.Rows, error) {
+	d.once.Do(d.by)
+	return d.movable.JobRows(ctx, name, ids)
+}
+
+// A job that is retried when the move holds it, and has not read it yet, runs in the old database alone.
+func TestMoveLeavesAJobThatIsRetriedWhenItIsHeld(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		id := enqueue(t, from, nil)
+		require.NoError(t, claimAs(t, from, "w")[0].Fail(t.Context(), queue.Fatal(errBroken)))
+		var again []*queue.Attempt
+		source := lateRead{movableOf(from), new(sync.Once), func() {
+			require.NoError(t, from.Retry(t.Context(), id))
+			again = claimAs(t, from, "w")
+		}}
+		_, err := queueadmin.Move(t.Context(), queue.NewDB(source), to.DB(), &queueadmin.MoveConfig{Wait: -1})
+		require.ErrorIs(t, err, queueadmin.ErrStillRunning)
+		require.Len(t, again, 1)
+		_, err = to.Job(t.Context(), id)
+		require.ErrorIs(t, err, queue.ErrJobNotFound)
+		require.NoError(t, again[0].Complete(t.Context(), nil))
+		report, err := queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Jobs)
+		require.Equal(t, queue.StateCompleted, job(t, to, id).State)
+		found, err := queueadmin.Verify(t.Context(), to)
+		require.NoError(t, err)
+		require.Empty(t, found)
+	})
+}
