@@ -471,3 +471,40 @@ func TestMoveLeavesAJobThatIsRetriedWhenItIsHeld(t *testing.T) {
 		require.Empty(t, found)
 	})
 }
+
+// A job that is retried while the move removes it from the old database stays there, and is not released in the new
+// one.
+func TestRemoveHeldPassesOverAJobThatIsRetriedMeanwhile(t *testing.T) {
+	db := dbtest.Postgres(t)
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	q := on(t, db, nil)
+	id := enqueue(t, q, nil)
+	require.NoError(t, claimAs(t, q, "w")[0].Fail(t.Context(), queue.Fatal(errBroken)))
+	source := movableOf(q)
+	require.NoError(t, driver.Write(t.Context(), source, func(ctx context.Context, tx *driver.WriteTx) error {
+		_, err := source.HoldJobs(ctx, tx, 10)
+		return err
+	}))
+	var removed []string
+	ended := make(chan error, 1)
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		require.NoError(t, q.RetryTx(ctx, tx, id))
+		var pid int
+		require.NoError(t, tx.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid))
+		go func() {
+			ended <- driver.Write(context.Background(), source, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+				removed, err = source.RemoveHeld(ctx, tx, []string{id})
+				return err
+			})
+		}()
+		require.Eventually(t, func() (waits bool) {
+			err := db.Reader().Get(&waits,
+				"SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE $1::int = ANY(pg_blocking_pids(pid)))", pid)
+			return err == nil && waits
+		}, time.Minute, time.Millisecond)
+		return nil
+	}))
+	require.NoError(t, <-ended)
+	require.Empty(t, removed)
+	require.Equal(t, queue.StateQueued, job(t, q, id).State)
+}

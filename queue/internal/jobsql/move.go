@@ -221,7 +221,8 @@ func (s *Store) RemoveHeld(ctx context.Context, tx *driver.WriteTx, jobIDs []str
 		return nil, nil
 	}
 	note := s.about(noteMoved, "id", jobIDs)
-	note.add("\nON CONFLICT DO NOTHING")
+	// One that is canceled or retried before it is deleted would be noted, and run in both databases.
+	note.add("\nORDER BY id" + s.forUpdate() + "\nON CONFLICT DO NOTHING")
 	if _, err := tx.ExecContext(ctx, note.text.String(), note.args...); err != nil {
 		return nil, err
 	}
