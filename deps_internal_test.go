@@ -223,8 +223,9 @@ var internalPackages = map[string]struct {
 	"internal/chaos":    {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/costtest": {users: []string{"internal/browsertest"}, imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/dbtest": {users: []string{"rules/internal/storetest"}, imports: []string{
-		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/jmoiron/sqlx",
-		"github.com/stretchr/testify/require", "go.uber.org/goleak",
+		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/jackc/pgx/v5",
+		"github.com/jackc/pgx/v5/pgxpool", "github.com/jmoiron/sqlx", "github.com/stretchr/testify/require",
+		"go.uber.org/goleak",
 	}},
 	"internal/jobtree": {imports: []string{
 		"queue", "queue/driver", "queue/queueadmin", "github.com/google/uuid", "github.com/stretchr/testify/require",
