@@ -177,7 +177,7 @@ func (s *schema) reset(ctx context.Context) (kept []int32, err error) {
 	for _, conn := range s.pool.AcquireAllIdle(ctx) {
 		_, execErr := conn.Exec(ctx, resetSession, pgx.QueryExecModeSimpleProtocol)
 		err = errors.Join(err, execErr)
-		kept = append(kept, int32(conn.Conn().PgConn().PID())) //nolint:gosec // PostgreSQL has them as integer
+		kept = append(kept, int32(conn.Conn().PgConn().PID()))
 		conn.Release()
 	}
 	return kept, err
