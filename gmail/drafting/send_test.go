@@ -115,7 +115,7 @@ func TestADraftIsSentOnceByTwo(t *testing.T) {
 		}
 		both.Wait()
 		require.Equal(t, 1, w.sentMail(), "%v", errors.Join(errs...))
-		require.Contains(t, errs, error(nil))
+		require.Contains(t, errs, error(nil), "%v", errors.Join(errs...))
 		require.Equal(t, replies.Sent, w.reply(m.ThreadID).State)
 	})
 }

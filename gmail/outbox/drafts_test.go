@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -284,6 +285,34 @@ func TestDraftsAtOnce(t *testing.T) {
 		wg.Wait()
 		require.Equal(t, 1, w.countDrafts())
 	})
+}
+
+// What Gmail has said of the end of a draft is stored, also if another call's note of it is being written.
+func TestTheEndOfADraftIsStoredBesideAnotherNote(t *testing.T) {
+	w := newWorldOn(t, dbtest.Postgres(t))
+	d := w.drafts(time.Minute)
+	_, err := d.Create(t.Context(), w.account, "k", outbox.DraftContent{Subject: "Tea"})
+	require.NoError(t, err)
+	other, err := w.db.Reader().BeginTxx(t.Context(), nil)
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		draft, err := d.DeleteIf(context.Background(), w.account, "k", func(*mime.Message) error {
+			_, err := other.Exec("UPDATE drafts SET version = version + 1")
+			return err
+		})
+		if err == nil && draft.State != outbox.DraftDeleted {
+			err = fmt.Errorf("it is %s", draft.State)
+		}
+		ended <- err
+	}()
+	require.Eventually(t, func() bool {
+		var waiting int
+		return w.db.Reader().Get(&waiting, `SELECT COUNT(*) FROM pg_stat_activity
+WHERE application_name = current_setting('application_name') AND wait_event_type = 'Lock'`) == nil && waiting > 0
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, other.Commit())
+	require.NoError(t, <-ended)
 }
 
 func TestDraftsAreRefused(t *testing.T) {

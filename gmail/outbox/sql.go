@@ -233,12 +233,17 @@ SELECT account_id, draft_key, state, rfc_message_id, provider_draft_id, provider
 FROM drafts
 WHERE account_id = $1 AND draft_key = $2`
 
-	// Compare and set.
-	sqlSaveDraft = `
+	sqlSetDraft = `
 UPDATE drafts
 SET state = $1, rfc_message_id = $2, provider_draft_id = $3, provider_thread_id = $4, sent_message_id = $5, history_id = $6,
   open_until = $7, version = version + 1, updated_at = $8, original_message_id = $9, payload_json = $10
-WHERE account_id = $11 AND draft_key = $12 AND version = $13`
+WHERE account_id = $11 AND draft_key = $12`
+
+	// Compare and set.
+	sqlSaveDraft = sqlSetDraft + ` AND version = $13`
+
+	// That a draft was sent is never taken back.
+	sqlEndDraft = sqlSetDraft + ` AND state NOT IN ($1, 'sent')`
 
 	sqlEndDraftCalls = `
 UPDATE drafts
