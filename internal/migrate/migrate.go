@@ -56,7 +56,7 @@ func UpIn[T Tx](ctx context.Context, db DB[T], in Place, dialect, pkg string, fi
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", pkg, err)
 	}
-	at, err := in.readVersion(ctx, db.Reader(), dialect, pkg)
+	at, err := in.lookUp(ctx, db.Reader(), dialect, pkg)
 	if err == nil {
 		// If it cannot be read, the write finds out why.
 		if pending, err := at.pending(migrations, pkg); err != nil || len(pending) == 0 {

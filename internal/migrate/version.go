@@ -80,18 +80,21 @@ type applied struct {
 	first    string // the name of the first; empty if there is none
 }
 
-func (in Place) readVersion(ctx context.Context, q querier, dialect, pkg string) (a applied, err error) {
+// readTable reads whether there is the table of migrations, and of which program.
+func (in Place) readTable(ctx context.Context, q querier, dialect string) (a applied, err error) {
 	columns, where := columnsSQLite, in.Prefix+"postroom_migrations"
 	if dialect == postgres {
 		columns, where = columnsPostgres, in.Schema
 	}
 	var column string
-	if err := q.QueryRowContext(ctx, columns, where).Scan(&column); err != nil || column == "" {
+	err = q.QueryRowContext(ctx, columns, where).Scan(&column)
+	return applied{exists: column != "", outdated: column == "room"}, err
+}
+
+func (in Place) readVersion(ctx context.Context, q querier, dialect, pkg string) (applied, error) {
+	a, err := in.readTable(ctx, q, dialect)
+	if err != nil || !a.exists || a.outdated {
 		return a, err
-	}
-	a.exists, a.outdated = true, column == "room"
-	if a.outdated {
-		return a, nil
 	}
 	err = q.QueryRowContext(ctx, in.sql(selectVersion), pkg).Scan(&a.version, &a.first)
 	return a, err

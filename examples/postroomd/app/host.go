@@ -42,6 +42,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/tasks"
 	"github.com/postroom-go/postroom/gmail/unsubscribe"
 	"github.com/postroom-go/postroom/gmail/voice"
+	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/agent"
 	"github.com/postroom-go/postroom/llm/decide"
@@ -169,16 +170,26 @@ func (h *App) open(ctx context.Context) (err error) {
 	return nil
 }
 
-func (h *App) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{pipeline.Migrate, llm.Migrate, decide.Migrate,
+// Migrate creates the tables of all packages that an App uses, or brings them up to date. An App does so when it is
+// opened.
+func Migrate(ctx context.Context, db queue.DB) error {
+	ctx = migrate.WithKnown(ctx, db.Reader(), string(db.Dialect()))
+	for _, up := range []func(context.Context, queue.DB) error{pipeline.Migrate, llm.Migrate, decide.Migrate,
 		guidance.Migrate, ruleschat.Migrate, discord.Migrate, notify.Migrate, tasks.Migrate, tokens.Migrate, agent.Migrate,
 		replies.Migrate, drafting.Migrate, unsubscribe.Migrate, voice.Migrate, reminders.Migrate,
 		onboarding.Migrate, enrich.Migrate, archive.Migrate, notes.Migrate, filing.Migrate,
 		appointments.Migrate, statistics.Migrate,
 		migrateProbe} {
-		if err := migrate(ctx, h.DB); err != nil {
+		if err := up(ctx, db); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (h *App) setUp(ctx context.Context) error {
+	if err := Migrate(ctx, h.DB); err != nil {
+		return err
 	}
 	var err error
 	if h.Tasks, err = tasks.New(tasks.Config{DB: h.DB}); err != nil {
