@@ -3,7 +3,8 @@ package llm_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/llm"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { dbtest.Main(m, llm.Migrate) }

@@ -241,7 +241,7 @@ func TestMigrate(t *testing.T) {
 }
 
 func TestWhoeverForgetsToMigrateIsTold(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
 		q := on(t, db.Driver(), nil)
 		hint := map[driver.Dialect]string{
 			driver.SQLite:   "(the queue's tables are not here: call queue.Migrate first)",

@@ -40,9 +40,7 @@ func EachEmpty(t *testing.T, fn func(t *testing.T, db queue.DB)) {
 func SQLite(t testing.TB) *sqlite.DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
-	if made.migrations != nil {
-		made.sqliteFile(t, path)
-	}
+	MigratedFile(t, path)
 	return openFile(t, path)
 }
 
@@ -67,22 +65,33 @@ func OneConnection(t testing.TB) *postgres.DB {
 	return openSchema(t, "1")
 }
 
+// MigratedDSN returns the URL of a schema as Postgres opens it, for programs that open it themselves.
+func MigratedDSN(t testing.TB) string {
+	t.Helper()
+	if made.migrations == nil {
+		return PostgresDSN(t)
+	}
+	return made.schema(t).dsn
+}
+
+// MigratedFile writes a file as SQLite opens it, for programs that open it themselves. Its folder must exist.
+func MigratedFile(t testing.TB, path string) {
+	t.Helper()
+	if made.migrations != nil {
+		made.sqliteFile(t, path)
+	}
+}
+
 // openSchema opens a schema with a pool of so many connections; empty for the default.
 func openSchema(t testing.TB, connections string) *postgres.DB {
 	t.Helper()
-	var dsn string
 	switch {
+	case connections != "":
+		return openDSN(t, With(t, MigratedDSN(t), "pool_max_conns", connections))
 	case made.migrations == nil:
-		dsn = PostgresDSN(t)
-	case connections == "":
-		return openPool(t, made.schema(t).pool)
-	default:
-		dsn = made.schema(t).dsn
+		return openDSN(t, PostgresDSN(t))
 	}
-	if connections != "" {
-		dsn = With(t, dsn, "pool_max_conns", connections)
-	}
-	return openDSN(t, dsn)
+	return openPool(t, made.schema(t).pool)
 }
 
 func openPool(t testing.TB, pool *pgxpool.Pool) *postgres.DB {

@@ -28,15 +28,24 @@ type Migration = func(ctx context.Context, db queue.DB) error
 // SQLite's files are copies of one. A schema of PostgreSQL is emptied after its test for the next one, and is dropped
 // if that has failed or has changed more than rows.
 func Main(m *testing.M, migrations ...Migration) {
-	made.migrations = migrations
-	goleak.VerifyTestMain(thenDrop{m})
+	goleak.VerifyTestMain(thenDrop{m, migrations},
+		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) // it begins with the program
 }
 
-// thenDrop are tests after which the schemas are dropped, before goleak looks.
-type thenDrop struct{ *testing.M }
+// Run is Main for a package that has more to do when its tests have ended: it returns the code to end with, and looks
+// for no goroutines.
+func Run(m *testing.M, migrations ...Migration) (code int) { return thenDrop{m, migrations}.Run() }
 
+// thenDrop are tests after which the schemas are dropped, before goleak looks.
+type thenDrop struct {
+	tests      *testing.M
+	migrations []Migration
+}
+
+// Run implements [goleak.TestingM].
 func (t thenDrop) Run() int {
-	code := t.M.Run()
+	made.migrations = t.migrations
+	code := t.tests.Run()
 	if err := made.close(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "dropping the schemas of the tests:", err)
 		return max(code, 1)

@@ -34,7 +34,8 @@ func WithKnown(ctx context.Context, reader *sqlx.DB, dialect string) context.Con
 }
 
 func (k *known) read(ctx context.Context, dialect string) (err error) {
-	if k.nothing, err = (Place{}).readTable(ctx, k.reader, dialect); err != nil || !k.nothing.exists || k.nothing.outdated {
+	k.nothing, err = Place{}.readTable(ctx, k.reader, dialect)
+	if err != nil || !k.nothing.exists || k.nothing.outdated {
 		return err
 	}
 	rows, err := k.reader.QueryContext(ctx, selectVersions)
@@ -45,7 +46,7 @@ func (k *known) read(ctx context.Context, dialect string) (err error) {
 }
 
 func scanVersions(rows *sql.Rows, into map[string]applied) error {
-	defer rows.Close() //nolint:errcheck // rows.Err has what matters
+	defer rows.Close()
 	for rows.Next() {
 		at, pkg := applied{exists: true}, ""
 		if err := rows.Scan(&pkg, &at.version, &at.first); err != nil {

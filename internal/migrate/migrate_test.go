@@ -251,3 +251,29 @@ func open(t *testing.T, dsn string) *postgres.DB {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
 }
+
+// What is known of a database is asked of it once; what is to be done is done all the same.
+func TestWhatIsKnownIsNotAskedAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		up := func(ctx context.Context, byName map[string]string) error {
+			return migrate.Up(ctx, db, string(db.Dialect()), "post", files(byName))
+		}
+		ctx := migrate.WithKnown(t.Context(), db.Reader(), string(db.Dialect()))
+		require.NoError(t, up(ctx, first))
+		require.NoError(t, up(ctx, first), "it is older than what another has done meanwhile")
+
+		ctx = migrate.WithKnown(t.Context(), db.Reader(), string(db.Dialect()))
+		grown := with(first, "0002_size.sql", "ALTER TABLE letters ADD COLUMN size INTEGER;")
+		require.NoError(t, up(ctx, grown))
+		require.ErrorContains(t, up(migrate.WithKnown(t.Context(), db.Reader(), string(db.Dialect())), first),
+			"run a newer program")
+		require.Equal(t, []string{"post 0001_letters.sql", "post 0002_size.sql"}, versions(t, db))
+
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "DROP TABLE postroom_migrations")
+			return err
+		}))
+		require.NoError(t, up(ctx, first), "nothing is asked of the database")
+		require.ErrorContains(t, run(t, db, "post", files(first)), "a table letters already")
+	})
+}

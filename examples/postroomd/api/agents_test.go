@@ -66,7 +66,7 @@ func (w *world) runs(query string) runs.Page {
 
 // A program has an agent work on a message, reads the log of the run, and repeats the run without an effect.
 func TestAnAgentIsRunAndItsRunShown(t *testing.T) {
-	for name, database := range map[string]string{"sqlite": "", "postgres": dbtest.PostgresDSN(t)} {
+	for name, database := range map[string]string{"sqlite": "", "postgres": dbtest.MigratedDSN(t)} {
 		t.Run(name, func(t *testing.T) {
 			w := newAgentsWorld(t, database)
 			id := w.search("subject:tea").Messages[0].ID

@@ -35,7 +35,7 @@ func withModel(t *testing.T, fn func(w *world)) {
 	}
 	tea := mail("ann@example.com", "tea")
 	t.Run("sqlite", func(t *testing.T) { fn(newWorldWith(t, "", configure, tea)) })
-	t.Run("postgres", func(t *testing.T) { fn(newWorldWith(t, dbtest.PostgresDSN(t), configure, tea)) })
+	t.Run("postgres", func(t *testing.T) { fn(newWorldWith(t, dbtest.MigratedDSN(t), configure, tea)) })
 }
 
 func (w *world) waiting() []webapi.Request {

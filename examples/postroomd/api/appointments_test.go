@@ -66,7 +66,7 @@ func (w *world) say(a enrichment.Appointment, word string) {
 
 // Appointments that stand become files, once; what a person says about them is followed.
 func TestAppointmentsBecomeFiles(t *testing.T) {
-	for _, database := range []string{"", dbtest.PostgresDSN(t)} {
+	for _, database := range []string{"", dbtest.MigratedDSN(t)} {
 		folder := t.TempDir()
 		names := func() (list []string) {
 			entries, err := os.ReadDir(folder)
@@ -125,7 +125,7 @@ func (w *world) labelled(label string) (n int) {
 // Appointments that stand become one draft for each mail, to the owner, which says what they collide with. It is not
 // sent, and is not taken for mail that names an appointment.
 func TestAppointmentsBecomeDrafts(t *testing.T) {
-	for _, database := range []string{"", dbtest.PostgresDSN(t)} {
+	for _, database := range []string{"", dbtest.MigratedDSN(t)} {
 		w := newWorldWith(t, database, func(c *config.Config) { keeps(c, config.EventDrafts) }, keptMails()...)
 		w.work()
 		require.Equal(t, 1, w.drafts())

@@ -33,7 +33,7 @@ import (
 func each(t *testing.T, fn func(w *world)) {
 	mails := []string{mail("ann@example.com", "tea"), mail("bob@example.org", "lunch")}
 	t.Run("sqlite", func(t *testing.T) { fn(newWorldOn(t, "", mails...)) })
-	t.Run("postgres", func(t *testing.T) { fn(newWorldOn(t, dbtest.PostgresDSN(t), mails...)) })
+	t.Run("postgres", func(t *testing.T) { fn(newWorldOn(t, dbtest.MigratedDSN(t), mails...)) })
 }
 
 // found is a page of mail.

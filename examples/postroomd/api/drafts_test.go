@@ -48,7 +48,7 @@ func newDraftsWorld(t *testing.T, database string) *world {
 
 func eachDrafts(t *testing.T, fn func(w *world)) {
 	t.Run("sqlite", func(t *testing.T) { fn(newDraftsWorld(t, "")) })
-	t.Run("postgres", func(t *testing.T) { fn(newDraftsWorld(t, dbtest.PostgresDSN(t))) })
+	t.Run("postgres", func(t *testing.T) { fn(newDraftsWorld(t, dbtest.MigratedDSN(t))) })
 }
 
 // drafted asks for the draft of an answer to what a search finds, and returns its path.

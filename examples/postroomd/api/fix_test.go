@@ -27,7 +27,7 @@ type fixPreview struct {
 
 // A program sees what a fix would change, and saves just that; the file keeps its comments.
 func TestAFixByAProgram(t *testing.T) {
-	for name, database := range map[string]string{"sqlite": "", "postgres": dbtest.PostgresDSN(t)} {
+	for name, database := range map[string]string{"sqlite": "", "postgres": dbtest.MigratedDSN(t)} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "rules.yaml")
 			require.NoError(t, os.WriteFile(file, []byte("# mine\nrules:\n  - name: Buy\n    condition: {type: subject_contains, value: buy}\n"+

@@ -193,7 +193,7 @@ func (w *world) deliver(subject string) string {
 // onBothWith makes a world on each engine.
 func onBothWith(t *testing.T, change func(c *config.Config), fn func(t *testing.T, w *world)) {
 	t.Run("sqlite", func(t *testing.T) { fn(t, newWorldWith(t, "", change)) })
-	t.Run("postgres", func(t *testing.T) { fn(t, newWorldWith(t, dbtest.PostgresDSN(t), change)) })
+	t.Run("postgres", func(t *testing.T) { fn(t, newWorldWith(t, dbtest.MigratedDSN(t), change)) })
 }
 
 // What a person says from one message is proposed as a rule, which waits; in Gmail by a label.

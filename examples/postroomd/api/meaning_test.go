@@ -139,7 +139,7 @@ func TestAppointmentsAreListedWithConflicts(t *testing.T) {
 		invitation("ben@example.com", "Walk", "walk", "20990307T143000Z", "CANCEL"),
 		invitation("eve@bad.example", "Tea", "tea", "20990306T140000Z", "CANCEL"),
 	}
-	for _, database := range []string{"", dbtest.PostgresDSN(t)} {
+	for _, database := range []string{"", dbtest.MigratedDSN(t)} {
 		w := newWorldWith(t, database, func(c *config.Config) {
 			c.Enrich.Enabled = true
 			c.Notify.Zone = "UTC"

@@ -34,7 +34,7 @@ func decides(action string, confidence float64) llmtest.Reply {
 
 func eachModel(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Run("sqlite", func(t *testing.T) { fn(t, newModelWorld(t, "")) })
-	t.Run("postgres", func(t *testing.T) { fn(t, newModelWorld(t, dbtest.PostgresDSN(t))) })
+	t.Run("postgres", func(t *testing.T) { fn(t, newModelWorld(t, dbtest.MigratedDSN(t))) })
 }
 
 // Each call of a model is listed with the mail it was for, by pages, and shown with its answer.

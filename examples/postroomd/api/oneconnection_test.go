@@ -35,7 +35,7 @@ func (w *world) narrow(dsn string) {
 // What a call changes it reads in its transaction: with one connection, or as many callers as connections, it would
 // wait for itself.
 func TestACallNeedsOneConnection(t *testing.T) {
-	dsn := dbtest.PostgresDSN(t)
+	dsn := dbtest.MigratedDSN(t)
 	w := newWorldOn(t, dsn, mail("ann@example.com", "tea"))
 	w.narrow(dsn)
 	account, err := w.app.Mail.AccountByEmail(t.Context(), sample.Owner)

@@ -37,7 +37,7 @@ const noon = "# my rules\nrules:\n  - {name: Noon, condition: {type: subject_con
 
 // The rules of a mailbox are read and replaced as a text, with its comments, if nobody has changed them meanwhile.
 func TestRulesAreATextWithVersions(t *testing.T) {
-	for _, engine := range []string{"", dbtest.PostgresDSN(t)} {
+	for _, engine := range []string{"", dbtest.MigratedDSN(t)} {
 		w := newWorldOn(t, engine, mail("ann@example.com", "tea"))
 		empty := call[text](w, "GET", ownRules, "", http.StatusOK)
 		require.Equal(t, []string{sample.Owner}, empty.For)

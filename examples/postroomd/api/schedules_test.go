@@ -19,7 +19,7 @@ import (
 
 // A program has an agent tell what waits at a time; the run is on record, and nothing is proposed.
 func TestAnAgentTellsByASchedule(t *testing.T) {
-	for name, database := range map[string]string{"sqlite": "", "postgres": dbtest.PostgresDSN(t)} {
+	for name, database := range map[string]string{"sqlite": "", "postgres": dbtest.MigratedDSN(t)} {
 		t.Run(name, func(t *testing.T) {
 			var got string
 			model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, func(asked llmtest.Asked) llmtest.Reply {

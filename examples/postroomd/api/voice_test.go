@@ -24,7 +24,7 @@ import (
 // has edited it. What is changed in a draft before it is sent is learned from the next time.
 func TestAVoiceIsLearnedEditedAndUsed(t *testing.T) {
 	for name, database := range map[string]func(t *testing.T) string{"sqlite": func(*testing.T) string { return "" },
-		"postgres": func(t *testing.T) string { return dbtest.PostgresDSN(t) }} {
+		"postgres": func(t *testing.T) string { return dbtest.MigratedDSN(t) }} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
 			model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, func(a llmtest.Asked) llmtest.Reply {

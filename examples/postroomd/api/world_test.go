@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom/examples/postroomd/api"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
@@ -21,12 +20,10 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/internal/dbtest"
 )
 
-func TestMain(m *testing.M) {
-	// It begins with the program.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-}
+func TestMain(m *testing.M) { dbtest.Main(m, app.Migrate) }
 
 const token = "a token that nobody can guess, it seems"
 
@@ -65,6 +62,9 @@ func newWorldWith(t *testing.T, database string, change func(*config.Config), ma
 	change(&cfg)
 	env := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, env.Prepare())
+	if !cfg.Paths.Database.Postgres() {
+		dbtest.MigratedFile(t, env.Database())
+	}
 	a, err := app.New(t.Context(), app.Config{Environment: env, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })

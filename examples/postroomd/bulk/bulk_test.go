@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
@@ -27,10 +26,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-func TestMain(m *testing.M) {
-	// It begins with the program.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-}
+func TestMain(m *testing.M) { dbtest.Main(m, app.Migrate) }
 
 // A world is a mailbox with postroomd, and no rules.
 type world struct {
@@ -43,7 +39,7 @@ type world struct {
 // each runs a test with so many letters in the mailbox, on both databases.
 func each(t *testing.T, letters int, configure func(*config.Config), fn func(w *world)) {
 	t.Run("sqlite", func(t *testing.T) { fn(newWorld(t, "", letters, configure)) })
-	t.Run("postgres", func(t *testing.T) { fn(newWorld(t, dbtest.PostgresDSN(t), letters, configure)) })
+	t.Run("postgres", func(t *testing.T) { fn(newWorld(t, dbtest.MigratedDSN(t), letters, configure)) })
 }
 
 func unchanged(*config.Config) {}
@@ -60,6 +56,9 @@ func newWorld(t *testing.T, database string, letters int, configure func(*config
 	configure(&cfg)
 	env := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, env.Prepare())
+	if !cfg.Paths.Database.Postgres() {
+		dbtest.MigratedFile(t, env.Database())
+	}
 	a, err := app.New(t.Context(), app.Config{Environment: env, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })

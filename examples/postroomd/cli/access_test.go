@@ -29,7 +29,7 @@ type machines struct {
 
 func newMachines(t *testing.T, more ...string) *machines {
 	t.Helper()
-	database := inEnv(t, dbtest.PostgresDSN(t))
+	database := inEnv(t, dbtest.MigratedDSN(t))
 	server, where := askingToSignIn(t, more...)
 	m := &machines{T: t, server: server}
 	for range 2 {

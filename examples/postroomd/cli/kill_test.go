@@ -24,6 +24,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/scrypt"
 )
 
@@ -63,7 +64,7 @@ func atHome(m *testing.M) int {
 			panic(err)
 		}
 	}
-	return m.Run()
+	return dbtest.Run(m, app.Migrate)
 }
 
 // noonHere sets the time zone, of this process and those that it starts, to one where it is noon: no test runs into

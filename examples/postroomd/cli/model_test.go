@@ -61,7 +61,7 @@ func withModel(t *testing.T, gmail *gmailtest.Server, url, more string) (where [
 	require.NoError(t, os.WriteFile(rules, []byte(modelRules), 0o600))
 	file := configure(t, gmail, fmt.Sprintf(
 		"[llm]\nprovider = \"openai\"\nmodel = \"small\"\nbase_url = %q\napi_key = %q\n%s", url, inEnv(t, "sk-hunter2"), more))
-	return []string{"--config", file, "--set", "paths.rules=" + rules, "--data", filepath.Join(t.TempDir(), "data")}
+	return []string{"--config", file, "--set", "paths.rules=" + rules, "--data", migratedFolder(t)}
 }
 
 // decides answers each mail by a word of its subject: archive, delete or hello.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -105,7 +104,7 @@ func askingToSignIn(t *testing.T, more ...string) (server *gmailtest.Server, whe
 		_, err := mustAccount(t, server, email).Deliver(t.Context(), []byte(letterNamed(n+1)))
 		require.NoError(t, err)
 	}
-	return server, []string{"--config", file, "--data", filepath.Join(t.TempDir(), "data")}
+	return server, []string{"--config", file, "--data", migratedFolder(t)}
 }
 
 func TestRunOnceSaysThatAccessWasTakenAway(t *testing.T) {

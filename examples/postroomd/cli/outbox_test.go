@@ -59,7 +59,7 @@ func newTeatime(t *testing.T, rule, settings string, letters ...string) *teatime
 	text := "rules:\n  - {name: Tea, condition: {type: subject_regex, value: ^Tea}, " +
 		strings.TrimPrefix(rule, "{") + "\n"
 	require.NoError(t, os.WriteFile(rules, []byte(text), 0o600))
-	where := []string{"--config", configure(t, server, settings), "--data", filepath.Join(t.TempDir(), "data"), "--set",
+	where := []string{"--config", configure(t, server, settings), "--data", migratedFolder(t), "--set",
 		"paths.rules=" + rules}
 	return &teatime{t, server, where}
 }

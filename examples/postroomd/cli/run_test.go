@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/environment"
 	"github.com/postroom-go/postroom/examples/postroomd/telemetry"
 	"github.com/postroom-go/postroom/examples/postroomd/view"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
@@ -64,7 +65,17 @@ func inEnv(t *testing.T, value string) string {
 // onPostgres is a configuration with a PostgreSQL of its own.
 func onPostgres(t *testing.T) string {
 	t.Helper()
-	return fmt.Sprintf("database = %q\n", inEnv(t, dbtest.PostgresDSN(t)))
+	return fmt.Sprintf("database = %q\n", inEnv(t, dbtest.MigratedDSN(t)))
+}
+
+// migratedFolder is the data folder of a run that has made the tables and nothing else.
+func migratedFolder(t *testing.T) string {
+	t.Helper()
+	folder := environment.Folder(filepath.Join(t.TempDir(), "data"))
+	require.NoError(t, os.Mkdir(string(folder), 0o700))
+	require.NoError(t, os.WriteFile(folder.RunFile(), nil, 0o600))
+	dbtest.MigratedFile(t, folder.Database())
+	return string(folder)
 }
 
 // configure writes a configuration for a server of Gmail's API.
@@ -403,7 +414,7 @@ func mailOf(t *testing.T, server *gmailtest.Server) string {
 // Several daemons share one PostgreSQL database: each message is taken in and decided about once.
 func TestDaemonsShareAPostgres(t *testing.T) {
 	t.Parallel()
-	dsn := dbtest.PostgresDSN(t)
+	dsn := dbtest.MigratedDSN(t)
 	undisturbed := newGmail(t)
 	want := runOnce(t, "--config", configure(t, undisturbed, ""), "--data", filepath.Join(t.TempDir(), "data"))
 

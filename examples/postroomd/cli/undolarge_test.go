@@ -164,7 +164,7 @@ func (m *manyUndos) results(what string, args ...string) (endings map[undo.Endin
 func TestABatchOfManyIsUndoneOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); undoMany(t, "") })
-	t.Run("postgres", func(t *testing.T) { t.Parallel(); undoMany(t, dbtest.PostgresDSN(t)) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); undoMany(t, dbtest.MigratedDSN(t)) })
 }
 
 func undoMany(t *testing.T, database string) {

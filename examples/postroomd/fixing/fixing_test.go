@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/examples/postroomd/app"
@@ -26,10 +25,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 )
 
-func TestMain(m *testing.M) {
-	// It begins with the program.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-}
+func TestMain(m *testing.M) { dbtest.Main(m, app.Migrate) }
 
 const shopRules = `# mine
 rules:
@@ -54,7 +50,7 @@ type world struct {
 // each runs a test on both databases, with rules of a file and stored ones.
 func each(t *testing.T, fn func(w *world)) {
 	for name, dsn := range map[string]func() string{"sqlite": func() string { return "" },
-		"postgres": func() string { return dbtest.PostgresDSN(t) }} {
+		"postgres": func() string { return dbtest.MigratedDSN(t) }} {
 		t.Run(name, func(t *testing.T) { fn(newWorld(t, dsn(), "")) })
 		t.Run(name+", file", func(t *testing.T) { fn(newWorld(t, dsn(), filepath.Join(t.TempDir(), "rules.yaml"))) })
 	}
@@ -75,6 +71,9 @@ func newWorld(t *testing.T, database, path string) *world {
 	}
 	env := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, env.Prepare())
+	if !cfg.Paths.Database.Postgres() {
+		dbtest.MigratedFile(t, env.Database())
+	}
 	a, err := app.New(t.Context(), app.Config{Environment: env, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })

@@ -42,7 +42,7 @@ func (w *world) drafts() (raw []string) {
 // A draft is a model's decision: it is made at Gmail for the thread's people, and waits once mail of a stranger was
 // read.
 func TestADraftIsProposed(t *testing.T) {
-	for engine, database := range map[string]string{"sqlite": "", "postgres": dbtest.PostgresDSN(t)} {
+	for engine, database := range map[string]string{"sqlite": "", "postgres": dbtest.MigratedDSN(t)} {
 		t.Run(engine, func(t *testing.T) {
 			w := newWorldOn(t, database, mcp.Caller{Name: "test", Propose: true},
 				strings.Replace(mail("ann@example.com", "Tea", "At five, for 12 EUR?", true), "\nSubject",

@@ -19,7 +19,7 @@ import (
 // Rules are listed with what they did in the mailboxes of the caller, as the page lists them.
 func TestRulesSayWhatTheyDid(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { rulesSayWhatTheyDid(t, "") })
-	t.Run("postgres", func(t *testing.T) { rulesSayWhatTheyDid(t, dbtest.PostgresDSN(t)) })
+	t.Run("postgres", func(t *testing.T) { rulesSayWhatTheyDid(t, dbtest.MigratedDSN(t)) })
 }
 
 func rulesSayWhatTheyDid(t *testing.T, database string) {

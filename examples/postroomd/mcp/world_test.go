@@ -16,7 +16,10 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/mcp"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/internal/dbtest"
 )
+
+func TestMain(m *testing.M) { dbtest.Main(m, app.Migrate) }
 
 // A world is a mailbox with postroomd and an assistant.
 type world struct {
@@ -43,6 +46,9 @@ func newWorldOn(t *testing.T, database string, caller mcp.Caller, mails ...strin
 	cfg.Paths.Database = config.Database(database)
 	env := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, env.Prepare())
+	if !cfg.Paths.Database.Postgres() {
+		dbtest.MigratedFile(t, env.Database())
+	}
 	a, err := app.New(t.Context(), app.Config{Environment: env})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom"
@@ -40,10 +39,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-func TestMain(m *testing.M) {
-	// It begins with the program.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-}
+func TestMain(m *testing.M) { dbtest.Main(m, app.Migrate) }
 
 // A world is a mailbox with mailing lists, and the server of the lists.
 type world struct {
@@ -61,7 +57,7 @@ type world struct {
 // each runs a test on both databases.
 func each(t *testing.T, configure func(*config.Config), fn func(w *world)) {
 	t.Run("sqlite", func(t *testing.T) { fn(newWorld(t, "", configure)) })
-	t.Run("postgres", func(t *testing.T) { fn(newWorld(t, dbtest.PostgresDSN(t), configure)) })
+	t.Run("postgres", func(t *testing.T) { fn(newWorld(t, dbtest.MigratedDSN(t), configure)) })
 }
 
 func unchanged(*config.Config) {}
@@ -91,6 +87,9 @@ func newWorld(t *testing.T, database string, configure func(*config.Config)) *wo
 	configure(&cfg)
 	env := &environment.Environment{Folder: environment.Folder(t.TempDir()), Config: cfg}
 	require.NoError(t, env.Prepare())
+	if !cfg.Paths.Database.Postgres() {
+		dbtest.MigratedFile(t, env.Database())
+	}
 	w.App, err = app.New(t.Context(), app.Config{Environment: env, Logger: slog.New(slog.DiscardHandler),
 		ListTransport: w.lists.Client().Transport})
 	require.NoError(t, err)
