@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/postroom-go/postroom/queue/sqlite/internal/fileid"
 	"github.com/postroom-go/postroom/queue/sqlite/internal/libsqlite"
 )
 
@@ -22,7 +23,7 @@ type file struct {
 	path string // as it was given, absolute
 	log  string // beside the file that a link leads to
 
-	opened, logOpened os.FileInfo
+	opened, logOpened fileid.ID
 	size              atomic.Int64 // of the file when it was last checked
 }
 
@@ -34,7 +35,7 @@ func newFile(path string) (*file, error) {
 		return nil, err
 	}
 	f := &file{path: path, log: target + "-wal"}
-	f.opened, err = os.Stat(path)
+	f.opened, _, err = fileid.Of(path)
 	return f, err
 }
 
@@ -43,7 +44,7 @@ func (f *file) identify() (err error) {
 	if f == nil {
 		return nil
 	}
-	if f.logOpened, err = os.Stat(f.log); err != nil {
+	if f.logOpened, _, err = fileid.Of(f.log); err != nil {
 		return err
 	}
 	size, err := f.stat()
@@ -71,15 +72,15 @@ func (f *file) check(q queryer) error {
 
 // stat returns the file's size if file and log are the ones that were opened.
 func (f *file) stat() (size int64, err error) {
-	info, err := os.Stat(f.path)
-	if err := f.compare(f.path, info, f.opened, err); err != nil {
+	id, size, err := fileid.Of(f.path)
+	if err := compare(f.path, id, f.opened, err); err != nil {
 		return 0, err
 	}
-	log, err := os.Stat(f.log)
-	return info.Size(), f.compare(f.log, log, f.logOpened, err)
+	id, _, err = fileid.Of(f.log)
+	return size, compare(f.log, id, f.logOpened, err)
 }
 
-func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
+func compare(path string, now, opened fileid.ID, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf(
@@ -87,7 +88,7 @@ func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
 				"or restore a backup, and start them again", ErrFileReplaced, path)
 	case err != nil:
 		return fmt.Errorf("sqlite: check the database file: %w", err)
-	case !os.SameFile(now, opened):
+	case !now.Same(opened):
 		return fmt.Errorf(
 			"%w: %s was replaced by another file while it was open; stop all programs that use it, see to it that file and "+
 				"-wal file belong together, and start them again", ErrFileReplaced, path)

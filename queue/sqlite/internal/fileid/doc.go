@@ -1,0 +1,2 @@
+// Package fileid tells whether a path still leads to the file that it led to before.
+package fileid
