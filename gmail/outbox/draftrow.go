@@ -92,8 +92,9 @@ func (s messageRows) saveDraft(ctx context.Context, r *draftRow, open time.Durat
 // have found it gone, and not know why. The end of ctx has no effect.
 func (s messageRows) endDraft(ctx context.Context, r *draftRow) error {
 	return s.db.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx queue.Tx) error {
-		args := r.args(queue.Now(tx), dbtime.Time{})
-		if _, err := maildb.Exec(ctx, tx, "draft "+r.Key, sqlEndDraft, args...); err != nil {
+		_, err := maildb.Exec(ctx, tx, "draft "+r.Key, sqlEndDraft, string(r.State), r.ThreadID, r.SentMessageID,
+			dbtime.Time{}, dbtime.Of(queue.Now(tx)), r.AccountID, r.Key)
+		if err != nil {
 			return err
 		}
 		stored, err := readDraft(ctx, tx, r.AccountID, r.Key)
@@ -110,7 +111,9 @@ func (r *draftRow) save(ctx context.Context, tx queue.Tx, open time.Duration) er
 	if open > 0 {
 		until = dbtime.Of(now.Add(open))
 	}
-	changed, err := maildb.Exec(ctx, tx, "draft "+r.Key, sqlSaveDraft, append(r.args(now, until), r.Version)...)
+	changed, err := maildb.Exec(ctx, tx, "draft "+r.Key, sqlSaveDraft, string(r.State), r.MessageID, r.ID, r.ThreadID,
+		r.SentMessageID,
+		r.HistoryID, until, dbtime.Of(now), r.OriginalMessageID, r.Payload, r.AccountID, r.Key, r.Version)
 	if err != nil {
 		return err
 	}
@@ -119,12 +122,6 @@ func (r *draftRow) save(ctx context.Context, tx queue.Tx, open time.Duration) er
 	}
 	r.Version, r.OpenUntil = r.Version+1, until
 	return nil
-}
-
-// args are the parameters of sqlSetDraft.
-func (r *draftRow) args(now time.Time, openUntil dbtime.Time) []any {
-	return []any{string(r.State), r.MessageID, r.ID, r.ThreadID, r.SentMessageID, r.HistoryID, openUntil, dbtime.Of(now),
-		r.OriginalMessageID, r.Payload, r.AccountID, r.Key}
 }
 
 // EndCalls says of the drafts that no call of before can have an effect any more, so that nothing waits to see whether

@@ -449,6 +449,28 @@ func TestADraftThatWasSentIsAReply(t *testing.T) {
 	}
 }
 
+// A call that finds a draft sent does not take back what another has made it an answer to meanwhile.
+func TestADraftThatBecameAReplyIsOneWhenItIsSent(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		worldtest.OpenInbox(w.t, w.server, "ann@example.com")
+		message, _ := w.letter(worldtest.Question)
+		d := w.drafts(time.Millisecond)
+		made, err := d.Create(t.Context(), w.account, "k", outbox.DraftContent{Subject: "Tea"})
+		require.NoError(t, err)
+		_, _ = d.DeleteIf(t.Context(), w.account, "k", func(*mime.Message) error {
+			_, err := d.Update(t.Context(), w.account, "k", outbox.DraftContent{Answers: message, Text: "Yes."})
+			require.NoError(t, err)
+			w.sendDraft(made.ID)
+			return nil
+		})
+		draft, err := until(t, func() (outbox.Draft, error) { return d.Check(t.Context(), w.account, "k") })
+		require.NoError(t, err)
+		require.Equal(t, outbox.DraftSent, draft.State)
+		said, _ := w.sentBefore(worldtest.Reply(message, "Yes."))
+		require.Contains(t, said, "a reply to this message was sent to ann@example.com")
+	})
+}
+
 // TestADraftThatMayHaveBeenSentIsAsked about: one that a person has edited and sent cannot be told from one that was
 // deleted.
 func TestADraftThatMayHaveBeenSentIsAsked(t *testing.T) {

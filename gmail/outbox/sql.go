@@ -233,17 +233,18 @@ SELECT account_id, draft_key, state, rfc_message_id, provider_draft_id, provider
 FROM drafts
 WHERE account_id = $1 AND draft_key = $2`
 
-	sqlSetDraft = `
+	// Compare and set.
+	sqlSaveDraft = `
 UPDATE drafts
 SET state = $1, rfc_message_id = $2, provider_draft_id = $3, provider_thread_id = $4, sent_message_id = $5, history_id = $6,
   open_until = $7, version = version + 1, updated_at = $8, original_message_id = $9, payload_json = $10
-WHERE account_id = $11 AND draft_key = $12`
+WHERE account_id = $11 AND draft_key = $12 AND version = $13`
 
-	// Compare and set.
-	sqlSaveDraft = sqlSetDraft + ` AND version = $13`
-
-	// That a draft was sent is never taken back.
-	sqlEndDraft = sqlSetDraft + ` AND state NOT IN ($1, 'sent')`
+	// What a draft answers, another call may have changed since. That it was sent is never taken back.
+	sqlEndDraft = `
+UPDATE drafts
+SET state = $1, provider_thread_id = $2, sent_message_id = $3, open_until = $4, version = version + 1, updated_at = $5
+WHERE account_id = $6 AND draft_key = $7 AND state NOT IN ($1, 'sent')`
 
 	sqlEndDraftCalls = `
 UPDATE drafts
