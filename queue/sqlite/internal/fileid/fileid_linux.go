@@ -39,5 +39,6 @@ func before(path string) (id ID, size int64, err error) {
 	if err := unix.Stat(path, &s); err != nil {
 		return ID{}, 0, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
-	return ID{unix.Major(s.Dev), unix.Minor(s.Dev), s.Ino}, s.Size, nil
+	dev := uint64(s.Dev) //nolint:unconvert // its type differs by processor
+	return ID{unix.Major(dev), unix.Minor(dev), s.Ino}, s.Size, nil
 }
