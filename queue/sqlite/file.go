@@ -105,7 +105,8 @@ func (f *file) checkSize(q queryer, size int64) error {
 		"SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
 	if err := row.Scan(&pages, &pageSize); err != nil || size == 0 || pages*pageSize >= was {
 		return errors.Join(fmt.Errorf(
-			"%w: %s was truncated from %d to %d bytes while it was open; stop all programs that use it and restore a backup",
+			"%w: %s was truncated from %d to %d bytes while it was open; stop all programs that use it, and start them again if "+
+				"PRAGMA quick_check finds nothing, as after a VACUUM by one of them; otherwise restore a backup",
 			ErrFileReplaced, f.path, was, size), err)
 	}
 	return nil
