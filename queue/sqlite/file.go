@@ -14,7 +14,8 @@ import (
 
 // ErrFileReplaced is returned by writes, and by [Open], if the database file or its write-ahead log is no longer the
 // one that was opened: it was removed, truncated, or replaced by another. Writes would be lost. The error names the
-// file and has a hint. A file that was only moved away works again as soon as it is back.
+// file and has a hint. A file that was only moved away works again as soon as it is back. Bytes that are written into
+// the same file are not noticed, as by cp backup.db queue.db: stop all programs that use a database before you do that.
 var ErrFileReplaced = errors.New("sqlite: the database file is not the one that was opened")
 
 // A file is the database's file and its write-ahead log, by which the writer recognizes them at each commit. It is not
@@ -96,20 +97,27 @@ func compare(path string, now, opened fileid.ID, err error) error {
 	return nil
 }
 
-// checkSize distinguishes a file that was truncated from one that VACUUM has made smaller, whose database has fewer
-// pages.
+// checkSize distinguishes a file that was truncated from one that VACUUM has made smaller: pages that such a file lacks
+// are in the log.
 func (f *file) checkSize(q queryer, size int64) error {
 	var pages, pageSize int64
-	was := f.size.Load()
-	row := q.QueryRowContext(context.Background(),
-		"SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
-	if err := row.Scan(&pages, &pageSize); err != nil || size == 0 || pages*pageSize >= was {
-		return errors.Join(fmt.Errorf(
-			"%w: %s was truncated from %d to %d bytes while it was open; stop all programs that use it, and start them again if "+
-				"PRAGMA quick_check finds nothing, as after a VACUUM by one of them; otherwise restore a backup",
-			ErrFileReplaced, f.path, was, size), err)
+	ctx := context.Background()
+	row := q.QueryRowContext(ctx, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
+	err := row.Scan(&pages, &pageSize)
+	if err != nil || size == 0 {
+		return f.truncated(size, err)
+	}
+	logged, _, err := walCheckpoint(ctx, q, "NOOP")
+	if err != nil || size+int64(logged)*pageSize < pages*pageSize {
+		return f.truncated(size, err)
 	}
 	return nil
+}
+
+func (f *file) truncated(size int64, err error) error {
+	return errors.Join(fmt.Errorf(
+		"%w: %s was truncated from %d to %d bytes while it was open; stop all programs that use it, and restore a backup",
+		ErrFileReplaced, f.path, f.size.Load(), size), err)
 }
 
 const (
