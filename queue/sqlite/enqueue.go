@@ -310,7 +310,7 @@ func (w *writer) insertAll(requests []*request, behind bool) error {
 		return nil
 	}
 	err := w.insertSome(requests, behind || len(requests) > 1)
-	if err == nil || w.statements.gone() {
+	if err == nil || errors.Is(err, errGone) {
 		return err
 	}
 	if len(requests) == 1 {
@@ -321,7 +321,7 @@ func (w *writer) insertAll(requests []*request, behind bool) error {
 		return nil
 	}
 	for _, r := range requests {
-		if r.err = w.insertSome([]*request{r}, true); r.err != nil && w.statements.gone() {
+		if r.err = w.insertSome([]*request{r}, true); errors.Is(r.err, errGone) {
 			return r.err
 		}
 	}
@@ -343,10 +343,13 @@ func (w *writer) insertSome(requests []*request, shared bool) error {
 		return err
 	case err != nil:
 		if e := w.exec("ROLLBACK TO postroom_inserts"); e != nil {
-			return fmt.Errorf("%w (rolling back after: %w)", e, err)
+			return errors.Join(errGone, fmt.Errorf("%w (rolling back after: %w)", e, err))
 		}
 	}
-	return errors.Join(err, w.exec("RELEASE postroom_inserts"))
+	if e := w.exec("RELEASE postroom_inserts"); e != nil {
+		return errors.Join(errGone, e, err)
+	}
+	return err
 }
 
 func (w *writer) insertRows(requests []*request) error {

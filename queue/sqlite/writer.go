@@ -37,6 +37,7 @@ type writer struct {
 	statements  *statements
 	busyTimeout time.Duration
 	blocked     time.Time // since when another process has been seen holding the lock; zero when none does
+	refused     time.Time // when a request was last refused for it
 
 	requests chan *request
 	handed   chan *request // by a caller that does its own insert, for the next group
@@ -332,6 +333,9 @@ func forOthers(err error) error {
 // begin takes the write lock. Each request waits for another process at most as long as configured, however many others
 // wait with it.
 func (w *writer) begin(r *request) error {
+	if r.arrived.After(w.refused) { // nobody has looked since
+		w.blocked = time.Time{}
+	}
 	for {
 		err := w.beginOnce()
 		if !busy(err) {
@@ -342,6 +346,7 @@ func (w *writer) begin(r *request) error {
 			w.blocked = now
 		}
 		if since := later(w.blocked, r.arrived); now.Sub(since) >= w.busyTimeout {
+			w.refused = now
 			return fmt.Errorf(
 				"%w: another process, such as a backup, or a transaction that this program has begun, has held the lock for %v; "+
 					"try again when it has ended (code within such a transaction uses the calls that take it, such as EnqueueTx)",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -262,6 +263,26 @@ func TestWaitForAnotherProcessIsBounded(t *testing.T) {
 		said(err),
 		"who runs the program reads what to do, and so does who writes it")
 	require.NoError(t, driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil }))
+}
+
+// What is said of a lock's holder is not counted from an earlier one, after whose end nobody has written.
+func TestWaitIsNotCountedFromAnEarlierHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	other := openPath(t, path, nil)
+	db := openPath(t, path, &sqlite.Config{BusyTimeout: 50 * time.Millisecond})
+	for range 2 {
+		began := time.Now()
+		release := hold(t, other)
+		err := driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil })
+		held := time.Since(began)
+		require.NoError(t, release())
+		_, said, found := strings.Cut(said(err), "has held the lock for ")
+		require.True(t, found)
+		said, _, _ = strings.Cut(said, ";")
+		waited, err := time.ParseDuration(said)
+		require.NoError(t, err)
+		require.LessOrEqual(t, waited, held.Round(time.Millisecond))
+	}
 }
 
 // Two processes on one file share the jobs out, few at a time or many.
