@@ -2,6 +2,7 @@ package queueadmin
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -57,10 +58,9 @@ LIMIT 1`
 
 	// A renaming has SQLite look up whatever views and triggers name.
 	probe = `
-CREATE TABLE postroom_probe (x);
-ALTER TABLE postroom_probe RENAME TO postroom_probed;
-DROP TABLE postroom_probed`
-	dropProbe = `DROP TABLE IF EXISTS postroom_probe`
+CREATE TABLE %[1]s (x);
+ALTER TABLE %[1]s RENAME TO %[1]s_renamed;
+DROP TABLE %[1]s_renamed`
 )
 
 // isReferredTo refuses to remove what something of the program's refers to.
@@ -71,7 +71,7 @@ func isReferredTo(ctx context.Context, db queue.DB, tx queue.Tx) error {
 	}
 	var tables []string
 	for _, o := range objects {
-		if o.Kind == "TABLE" {
+		if o.Kind == "TABLE" && !o.Passing {
 			tables = append(tables, strconv.Quote(queue.Table(db, o.Name)))
 		}
 	}
@@ -95,14 +95,10 @@ func isReferredTo(ctx context.Context, db queue.DB, tx queue.Tx) error {
 	return errors.New(text)
 }
 
-// resolves returns an error of SQLite that names a view or a trigger of which something is missing.
+// resolves returns an error of SQLite that names a view or a trigger of which something is missing. The transaction is
+// to be rolled back then.
 func resolves(ctx context.Context, tx queue.Tx) error {
-	_, err := tx.ExecContext(ctx, probe)
-	if err == nil {
-		return nil
-	}
-	if _, err := tx.ExecContext(ctx, dropProbe); err != nil {
-		return err
-	}
-	return fmt.Errorf("something of the program's uses the queue's tables: drop it first: %w", err)
+	table := "postroom_probe_" + strings.ToLower(rand.Text()) // no program's
+	_, err := tx.ExecContext(ctx, fmt.Sprintf(probe, table))
+	return err
 }

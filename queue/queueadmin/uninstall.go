@@ -33,10 +33,11 @@ const (
 
 // Uninstall removes what [queue.Migrate] has made, with all jobs, in one transaction: the queue's tables and functions,
 // and the record of its migrations. Whatever else is in the database stays: if something of the program's uses the
-// queue's tables (a foreign key, a view, or a trigger or function that enqueues), nothing is removed. Indexes and
-// triggers that the program has made on the queue's tables go with them. It returns [ErrInUse] if dispatchers are
-// running or jobs have not ended; see [UninstallOptions]. The schema of postgres.Config is the program's, and stays.
-// Close the DB afterwards. opts may be nil.
+// queue's tables (a foreign key, a view, or a trigger or function that enqueues), nothing is removed; on SQLite also if
+// a view or trigger is broken already, since SQLite then does not tell what else would be. Indexes and triggers that the
+// program has made on the queue's tables go with them. It returns [ErrInUse] if dispatchers are running or jobs have not
+// ended; see [UninstallOptions]. The schema of postgres.Config is the program's, and stays. Close the DB afterwards.
+// opts may be nil.
 func Uninstall(ctx context.Context, db queue.DB, opts *UninstallOptions) error {
 	if db == nil || db.Driver() == nil {
 		return errors.New("queueadmin: Uninstall needs a DB: open a database with queue/sqlite or queue/postgres")
@@ -50,13 +51,15 @@ func Uninstall(ctx context.Context, db queue.DB, opts *UninstallOptions) error {
 		return fmt.Errorf("queueadmin: uninstall: %w", err)
 	}
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		sound := db.Dialect() == driver.SQLite && resolves(ctx, tx) == nil
 		err := migrate.Remove(ctx, tx, migrate.Place(names), string(db.Dialect()), "queue", queue.MigrationFiles(), drops,
 			func(ctx context.Context) error { return mayUninstall(ctx, db, tx, opts != nil && opts.Force) })
-		if err == nil && sound {
-			err = resolves(ctx, tx)
+		if err != nil || db.Dialect() != driver.SQLite {
+			return err
 		}
-		return err
+		if err := resolves(ctx, tx); err != nil {
+			return fmt.Errorf("something of the program's uses the queue's tables: drop it first: %w", err)
+		}
+		return nil
 	})
 	switch {
 	case errors.Is(err, migrate.ErrNone):
@@ -72,6 +75,9 @@ func mayUninstall(ctx context.Context, db queue.DB, tx queue.Tx, force bool) err
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf(lockJobs, queue.Table(db, "jobs"))); err != nil {
 			return err
 		}
+	} else if err := resolves(ctx, tx); err != nil {
+		return fmt.Errorf("something in the database is broken already, which hides what uses the queue's tables: "+
+			"drop or mend it first: %w", err)
 	}
 	if err := isReferredTo(ctx, db, tx); err != nil {
 		return err

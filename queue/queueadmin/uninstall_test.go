@@ -148,13 +148,40 @@ func TestUninstallLeavesNothingThatIsBroken(t *testing.T) {
 	})
 }
 
-// A view that was broken before is nobody's business.
+// A view that was broken before hides what else would be: SQLite tells of the first.
 func TestUninstallWhereAViewIsBroken(t *testing.T) {
 	db := dbtest.SQLite(t)
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	executeIn(t, db, "CREATE VIEW broken AS SELECT id FROM gone")
+	executeIn(t, db, "CREATE VIEW broken AS SELECT id FROM gone", "CREATE VIEW mine AS SELECT id FROM jobs")
+	before := dump(t, db)
+	for _, c := range []struct{ says, mend string }{
+		{"something in the database is broken already, which hides what uses the queue's tables: drop or mend it first: " +
+			"error in view broken: no such table: main.gone", "DROP VIEW broken"},
+		{"something of the program's uses the queue's tables: drop it first: error in view mine: no such table: main.jobs",
+			"DROP VIEW mine"},
+	} {
+		err := queueadmin.Uninstall(t.Context(), db, &queueadmin.UninstallOptions{Force: true})
+		require.ErrorContains(t, err, c.says)
+		require.Equal(t, before, dump(t, db))
+		executeIn(t, db, c.mend)
+		before = dump(t, db)
+	}
 	require.NoError(t, queueadmin.Uninstall(t.Context(), db, nil))
-	require.Equal(t, []string{"view broken: CREATE VIEW broken AS SELECT id FROM gone"}, dump(t, db))
+	require.Empty(t, dump(t, db))
+}
+
+// The names of tables that Uninstall and migrations need for a moment may be a program's.
+func TestUninstallLeavesTablesOfPassingNames(t *testing.T) {
+	dbtest.EachEmpty(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		executeIn(t, db, "CREATE TABLE job_turns_kept (id TEXT)", "CREATE TABLE postroom_probe (id TEXT)",
+			"CREATE TABLE postroom_probed (id TEXT)")
+		require.NoError(t, queueadmin.Uninstall(t.Context(), db, nil))
+		for _, table := range []string{"job_turns_kept", "postroom_probe", "postroom_probed"} {
+			executeIn(t, db, "DROP TABLE "+table)
+		}
+		require.Empty(t, dump(t, db))
+	})
 }
 
 func TestUninstallByAnOlderProgramRemovesNothing(t *testing.T) {

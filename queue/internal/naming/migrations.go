@@ -11,14 +11,19 @@ import (
 )
 
 var (
-	// creates finds what a migration creates. Whatever is created by none of them is not the queue's.
-	creates = regexp.MustCompile(
-		`(?m)^CREATE (?:OR REPLACE )?(?:CONSTRAINT )?(TABLE|VIEW|INDEX|TRIGGER|FUNCTION) (\w+)`)
+	// changes finds what a migration creates and drops. Whatever is created by none of them is not the queue's.
+	changes = regexp.MustCompile(
+		`(?m)^(CREATE|DROP) (?:OR REPLACE )?(?:CONSTRAINT )?(TABLE|VIEW|INDEX|TRIGGER|FUNCTION) (\w+)`)
 	word = regexp.MustCompile(`\b\w+\b`)
 )
 
 // An Object is a table, view, index, trigger or function.
-type Object struct{ Kind, Name string }
+type Object struct {
+	Kind, Name string
+	Passing    bool // the migration that creates it drops it
+}
+
+func (o Object) is(other Object) bool { return o.Kind == other.Kind && o.Name == other.Name }
 
 // Created lists what the migrations of a dialect create, in order.
 func Created(files fs.FS, dialect driver.Dialect) (objects []Object, err error) {
@@ -31,13 +36,27 @@ func Created(files fs.FS, dialect driver.Dialect) (objects []Object, err error) 
 		if err != nil {
 			return nil, err
 		}
-		for _, found := range creates.FindAllStringSubmatch(string(text), -1) {
-			if object := (Object{found[1], found[2]}); !slices.Contains(objects, object) {
-				objects = append(objects, object)
+		for _, o := range createdBy(string(text)) {
+			if !slices.ContainsFunc(objects, o.is) {
+				objects = append(objects, o)
 			}
 		}
 	}
 	return objects, nil
+}
+
+func createdBy(migration string) (objects []Object) {
+	for _, found := range changes.FindAllStringSubmatch(migration, -1) {
+		o := Object{Kind: found[2], Name: found[3]}
+		at := slices.IndexFunc(objects, o.is)
+		switch drops := found[1] == "DROP"; {
+		case at >= 0:
+			objects[at].Passing = drops
+		case !drops:
+			objects = append(objects, o)
+		}
+	}
+	return objects
 }
 
 // Migrations returns the migrations of a dialect with the names filled in. They are files that never change, and have
@@ -133,7 +152,7 @@ func Drops(files fs.FS, dialect driver.Dialect, names driver.Names) ([]string, e
 	}
 	of := func(kind string) (list []string) {
 		for _, o := range slices.Backward(objects) {
-			if o.Kind == kind {
+			if o.Kind == kind && !o.Passing {
 				list = append(list, names.Table(o.Name))
 			}
 		}

@@ -77,6 +77,9 @@ func (f *Filler) Fill(text string) string {
 	if ok {
 		return filled
 	}
+	if !strings.Contains(text, Placeholder) { // a program's, of which there may be any number
+		return text
+	}
 	filled = f.filler.Replace(text)
 	f.mu.Lock()
 	defer f.mu.Unlock()

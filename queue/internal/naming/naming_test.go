@@ -34,6 +34,16 @@ func TestPlainNamesCostNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = plain.Fill("SELECT 1 FROM /*q.*/jobs") }))
 }
 
+// A program has any number of texts, which must not take the place of the queue's.
+func TestFillKeepsNoTextWithoutPlaceholder(t *testing.T) {
+	filler := naming.New(driver.Names{Prefix: "mail_"})
+	for i := range 2000 {
+		text := "SELECT " + strconv.Itoa(i)
+		require.Equal(t, text, filler.Fill(text))
+	}
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = filler.Fill("SELECT 1 FROM /*q.*/jobs") }))
+}
+
 func TestCheck(t *testing.T) {
 	for _, name := range []string{"", "mail", "order", "_m2"} {
 		require.NoError(t, naming.CheckSchema("Config.Schema", name))
