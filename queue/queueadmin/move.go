@@ -43,7 +43,8 @@ var ErrStillRunning = errors.New("jobs still run in the old database")
 // again, and it continues. Until then the held jobs do not run; [Doctor] reports them. Move waits for running jobs, and
 // moves them when they have ended. It also moves jobs that are enqueued in the old database meanwhile, until none is
 // left. Then let all programs enqueue into the new database, and call Move once more for the last jobs. A program that
-// sets its schedules in the old database again creates them there a second time, so deploy those programs first.
+// sets its schedules in the old database again creates them there a second time, so deploy those programs first. Until
+// Move has ended, cancel, retry and signal jobs in the old database, where they are found until they have moved.
 //
 // Move from one database at a time into the new one, to the end: what the new database holds and the old one does not
 // have is taken for a leftover, and deleted. While another call moves from the same database, a call returns
