@@ -34,10 +34,10 @@ const (
 // Uninstall removes what [queue.Migrate] has made, with all jobs, in one transaction: the queue's tables and functions,
 // and the record of its migrations. Whatever else is in the database stays: if something of the program's uses the
 // queue's tables (a foreign key, a view, or a trigger or function that enqueues), nothing is removed; on SQLite also if
-// a view or trigger is broken already, since SQLite then does not tell what else would be. Indexes and triggers that the
-// program has made on the queue's tables go with them. It returns [ErrInUse] if dispatchers are running or jobs have not
-// ended; see [UninstallOptions]. The schema of postgres.Config is the program's, and stays. Close the DB afterwards.
-// opts may be nil.
+// a view or trigger is broken already, since SQLite then does not tell what else would be. Indexes and triggers that
+// the program has made on the queue's tables go with them. It returns [ErrInUse] if dispatchers are running or jobs
+// have not ended; see [UninstallOptions]. The schema of postgres.Config is the program's, and stays. Close the DB
+// afterwards. opts may be nil.
 func Uninstall(ctx context.Context, db queue.DB, opts *UninstallOptions) error {
 	if db == nil || db.Driver() == nil {
 		return errors.New("queueadmin: Uninstall needs a DB: open a database with queue/sqlite or queue/postgres")
