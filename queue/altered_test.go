@@ -30,6 +30,11 @@ func TestAnAlteredRowBlocksNoOther(t *testing.T) {
 				t.Run(column+" "+value, func(t *testing.T) { blocksNoOther(t, q, column, value, column) })
 			}
 		}
+		if db.Driver().Dialect() == driver.SQLite {
+			for _, column := range []string{"user_id", "limit_key", "idempotency_key"} {
+				t.Run(column+" x'7f'", func(t *testing.T) { blocksNoOther(t, q, column, "x'7f'", column) })
+			}
+		}
 		for _, value := range noTags(db) {
 			t.Run("tags "+value, func(t *testing.T) { blocksNoOther(t, q, "tags_json", value, "tags_json") })
 		}

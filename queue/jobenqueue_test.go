@@ -141,13 +141,14 @@ func TestAnotherProgramEnqueuesBySQL(t *testing.T) {
 
 		s.run(`⟨type: 'ping'; payload: '{"n":[1,"ä"]}'; priority: -3; not_before: '2035-01-31T07:00:00+01:00'; key: 'k'; ` +
 			`key_scope: 'unfinished'; max_attempts: 7; expires_at: '2036-01-31T00:00:00Z'; limit_key: 'l'; user_id: 'ada'; ` +
-			`tags: '["a","b"]'⟩;`)
+			`tags: '["a","b"]'; payload_version: 2⟩;`)
 		job = s.jobs()[0]
 		require.Equal(s, `{"n":[1,"ä"]}`, string(job.Payload))
 		require.Equal(s, driver.Options{
 			Priority: -3, NotBefore: time.Date(2035, 1, 31, 6, 0, 0, 0, time.UTC), MaxAttempts: 7,
 			Key:       driver.Key{Name: "k", Scope: driver.KeyUnfinished},
 			ExpiresAt: time.Date(2036, 1, 31, 0, 0, 0, 0, time.UTC), LimitKey: "l", UserID: "ada", Tags: []string{"a", "b"},
+			PayloadVersion: 2,
 		}, job.Options)
 		s.sound()
 
@@ -190,6 +191,9 @@ func TestSQLRefusesWhatIsNoJob(t *testing.T) {
 			{`type: 'a'; not_before: '-4000-01-01'`, "time"},
 			{`type: 'a'; expires_at: '20000-01-01'`, "expires_at"},
 			{`type: 'a'; priority: 99999999999`, "priority"},
+			{`type: 'a'; not_before: '2027-02-31T00:00:00Z'`, "time"},
+			{`type: 'a'; expires_at: '2027-04-31'`, "time"},
+			{`type: 'a'; payload_version: -1`, "payload_version must"},
 		}
 		refused = append(refused, map[string][]refusal{"sqlite3": {
 			{`type: 'a'; expires_at: '-4000-01-01'`, "time"},
@@ -203,6 +207,12 @@ func TestSQLRefusesWhatIsNoJob(t *testing.T) {
 			{`type: 'a'; id: 'abcdefgh-ijkl-7000-8000-0000000000aa'`, "id must be"},
 			{`type: 'a'; id: zeroblob(36)`, "id must be"},
 			{`type: 'a'; priority: '5'`, "priority must be"},
+			{`type: x'61'`, "must be texts"},
+			{`type: 'a'; key: x'6b31'`, "must be texts"},
+			{`type: 'a'; user_id: x'7f7f'`, "must be texts"},
+			{`type: 'a'; limit_key: x'7f7f'`, "must be texts"},
+			{`type: 'a'; tags: x'5b5d'`, "must be texts"},
+			{`type: 'a'; payload_version: '1'`, "payload_version must"},
 		}, "psql": {
 			{`type: 'a'; expires_at: '4000-01-01 BC'`, "within the years"},
 			{`type: 'a'; not_before: 'infinity'`, "within the years"},

@@ -74,7 +74,9 @@ func (c *column) unreadable(dialect driver.Dialect) string {
 	case c.kind == number && sqlite:
 		condition = `typeof(%[1]s) <> 'integer'`
 	case strings.HasSuffix(c.name, "_json") && sqlite:
-		condition = `NOT json_valid(%[1]s)`
+		condition = `(typeof(%[1]s) = 'blob' OR NOT json_valid(%[1]s))`
+	case (c.kind == text || c.kind == optional) && sqlite:
+		condition = `typeof(%[1]s) = 'blob'`
 	default:
 		return ""
 	}

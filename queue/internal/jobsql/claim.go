@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -13,8 +14,17 @@ import (
 // column, so that the others do not pay for it.
 var ClaimColumns = `rowid, ` + namesOf(claimColumns) + `, CASE
     WHEN COALESCE(` + namesOf(rareColumns) + `) IS NOT NULL
-    THEN json_array(` + namesOf(rareColumns) + `)
+    THEN json_array(` + textsOf(rareColumns) + `)
   END`
+
+// textsOf has a BLOB, which somebody has written into a row, not stop the claim of others: JSON cannot hold one.
+func textsOf(columns []column) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = "CAST(" + c.name + " AS TEXT)"
+	}
+	return strings.Join(texts, ", ")
+}
 
 // ScanClaimed reads rows of [ClaimColumns], about as many as expected, and closes them.
 func ScanClaimed(rows Rows, err error, expected, bytes int) (jobs []driver.Job, numbers []int64, _ error) {
