@@ -51,7 +51,7 @@ func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 		}
 	}
 	done := 0
-	err := q.eachBatch(ctx, filter, cancelBatch, func(ids []string) error {
+	err := q.eachBatch(ctx, filter, q.jobIDs(ctx, filter, cancelBatch), func(ids []string) error {
 		// One may have begun, or ended, since it was listed.
 		canceled, err := q.cancelJobs(ctx, driver.CancelRequest{JobIDs: ids, States: filter.States})
 		done += len(canceled)
@@ -128,8 +128,10 @@ const (
 	progressInterval = 10 * time.Second
 )
 
-// eachBatch calls fn with the ids of the jobs that match, at most size at a time, and logs how far it is.
-func (q *Queue) eachBatch(ctx context.Context, filter Filter, size int, fn func(ids []string) error) error {
+// eachBatch calls fn with the ids of the jobs that match, batch by batch, and logs how far it is.
+func (q *Queue) eachBatch(
+	ctx context.Context, filter Filter, batches iter.Seq2[[]string, error], fn func(ids []string) error,
+) error {
 	if err := filter.validate(); err != nil {
 		return err
 	}
@@ -137,7 +139,7 @@ func (q *Queue) eachBatch(ctx context.Context, filter Filter, size int, fn func(
 		return fmt.Errorf("%w: nothing in it chooses among the jobs; set Filter.All if all are meant", errInvalidFilter)
 	}
 	done, logged := 0, time.Now()
-	for ids, err := range q.jobIDs(ctx, filter, size) {
+	for ids, err := range batches {
 		if err == nil {
 			err = fn(ids)
 		}

@@ -172,7 +172,7 @@ func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 	if err := j.validate(); err != nil {
 		return driver.InsertJob{}, err
 	}
-	if j.Sequence != "" && !q.sequences {
+	if j.Sequence != "" && q.sequences == nil {
 		return driver.InsertJob{}, fmt.Errorf("%w: it has a Sequence (%q), and the database stores none: its driver implements "+
 			"no driver.SequenceStore", ErrInvalidJob, cutID(j.Sequence))
 	}

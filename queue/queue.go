@@ -63,7 +63,8 @@ type Config struct {
 // enqueued by the same call; a firing is tried again later. A job whose key is taken is seen as well, since that is not
 // known yet; a job that is retried, moved, or enqueued by plain SQL is not. ctx is that of the call, for a schedule
 // that of the dispatcher. The payload may be the caller's, and that of a schedule is a json.RawMessage: replace it, and
-// do not write into it. A hook may run within a transaction, and again when that is tried again: it must be quick, and
+// do not write into it; the version of a [Versioned] payload holds for what replaces it, unless that has a version of
+// its own or the hook sets PayloadVersion. A hook may run within a transaction, and again when that is tried again: it must be quick, and
 // must not write to the database. It must be safe for concurrent use.
 type EnqueueHook func(ctx context.Context, job *NewJob) error
 
@@ -234,7 +235,7 @@ type options struct {
 	fence         driver.Fencer
 	groups        driver.GroupInserter
 	finishClaimer driver.FinishClaimer
-	sequences     bool // it is a driver.SequenceStore
+	sequences     driver.SequenceStore
 }
 
 func optionsOf(d driver.Driver) options {
@@ -244,6 +245,6 @@ func optionsOf(d driver.Driver) options {
 	o.fence, _ = driver.As[driver.Fencer](d)
 	o.groups, _ = driver.As[driver.GroupInserter](d)
 	o.finishClaimer, _ = driver.As[driver.FinishClaimer](d)
-	_, o.sequences = driver.As[driver.SequenceStore](d)
+	o.sequences, _ = driver.As[driver.SequenceStore](d)
 	return o
 }

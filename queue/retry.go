@@ -155,8 +155,9 @@ const redriveBatch = 100
 
 // Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States,
 // which may be failed and canceled. A Limit of 0 means all; it has no upper bound. Jobs are retried newest first, in
-// transactions of 100. On an error the result counts those whose transactions have committed. A job that is no longer
-// finished when its transaction comes to it is skipped.
+// transactions of 100, and then those of sequences, in the order in which they were enqueued. On an error the result
+// counts those whose transactions have committed. A job that is no longer finished when its transaction comes to it is
+// skipped.
 func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, error) {
 	if len(filter.States) == 0 {
 		filter.States = []State{StateFailed}
@@ -168,7 +169,8 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 		}
 	}
 	var done RedriveResult
-	err := q.eachBatch(ctx, filter, redriveBatch, func(ids []string) error {
+	batches := driver.SequencesLast(ctx, q.sequences, q.jobIDs(ctx, filter, redriveBatch), redriveBatch)
+	err := q.eachBatch(ctx, filter, batches, func(ids []string) error {
 		batch, err := q.retryJobs(ctx, ids, filter.States)
 		done.Queued += batch.Queued
 		done.KeyTaken += batch.KeyTaken
@@ -178,7 +180,8 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 }
 
 // RetryJobs retries those of the jobs that are in one of the states, which are failed and canceled if there are none,
-// as [Queue.Retry] does each. All is one transaction, so that at most some thousand jobs should be given.
+// as [Queue.Retry] does each; those of sequences come last, in the order in which they were enqueued. All is one
+// transaction, so that at most some thousand jobs should be given.
 func (q *Queue) RetryJobs(ctx context.Context, jobIDs []string, states ...State) (RedriveResult, error) {
 	if len(states) == 0 {
 		states = []State{StateFailed, StateCanceled}
@@ -191,7 +194,7 @@ func (q *Queue) RetryJobs(ctx context.Context, jobIDs []string, states ...State)
 func (q *Queue) retryJobs(ctx context.Context, ids []string, states []State) (done RedriveResult, err error) {
 	err = q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		done = RedriveResult{}
-		ordered, err := q.byKey(ctx, tx, states, ids)
+		ordered, err := q.inOrder(ctx, tx, states, ids)
 		if err != nil {
 			return err
 		}
@@ -213,16 +216,23 @@ func (q *Queue) retryJobs(ctx context.Context, ids []string, states []State) (do
 	return done, nil
 }
 
-// byKey returns the ids of the jobs that are in one of the states, in the order in which enqueues lock the keys of
-// jobs, so that transactions do not deadlock. Those of one key are newest first.
-func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, states []State, ids []string) ([]string, error) {
+// inOrder returns the ids of the jobs that are in one of the states, in the order in which enqueues lock the keys of
+// jobs, so that transactions do not deadlock. Those of one key are newest first. Jobs of sequences, which join the ends
+// of their lines, come last and oldest first.
+func (q *Queue) inOrder(ctx context.Context, tx *driver.WriteTx, states []State, ids []string) ([]string, error) {
 	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
 	jobs = slices.DeleteFunc(jobs, func(job driver.Job) bool { return !slices.Contains(states, job.State) })
 	slices.SortFunc(jobs, func(a, b driver.Job) int {
-		return cmp.Or(cmp.Compare(a.Key.Name, b.Key.Name), cmp.Compare(b.ID, a.ID))
+		switch {
+		case a.Sequence == "" && b.Sequence == "":
+			return cmp.Or(cmp.Compare(a.Key.Name, b.Key.Name), cmp.Compare(b.ID, a.ID))
+		case a.Sequence != "" && b.Sequence != "":
+			return cmp.Compare(a.ID, b.ID)
+		}
+		return cmp.Compare(min(1, len(a.Sequence)), min(1, len(b.Sequence)))
 	})
 	ordered := make([]string, len(jobs))
 	for i := range jobs {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -193,5 +194,70 @@ func TestASequenceThatNobodyKeepsIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, "no driver.SequenceStore")
 		_, err = q.Enqueue(t.Context(), ping.New(1, &queue.Options{Sequence: strings.Repeat("s", 201)}))
 		require.ErrorIs(t, err, queue.ErrInvalidJob)
+	})
+}
+
+// More jobs than one transaction retries join the ends of their lines as they were enqueued.
+func TestARedrivenSequenceKeepsItsOrder(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := queueOn(t, db)
+		retries := map[string]func() error{
+			"Redrive": func() error {
+				_, err := q.Redrive(t.Context(), queue.Filter{All: true})
+				return err
+			},
+			"queueadmin.Retry": func() error {
+				_, err := queueadmin.Retry(t.Context(), q, queueadmin.Selection{Filter: queue.Filter{All: true}}, nil)
+				return err
+			},
+			"RetryJobs": func() error {
+				var ids []string
+				for some, err := range q.JobIDs(t.Context(), queue.Filter{States: []queue.State{queue.StateFailed}}, 1000) {
+					require.NoError(t, err)
+					ids = append(ids, some...)
+				}
+				_, err := q.RetryJobs(t.Context(), ids)
+				return err
+			},
+		}
+		for name, retry := range retries {
+			var jobs []queue.NewJob
+			for number := range 130 {
+				for _, sequence := range []string{name + " a", name + " b"} {
+					jobs = append(jobs, inLine.New(spot{sequence, number},
+						&queue.Options{Sequence: sequence, SequenceGoesOn: true, MaxAttempts: 1}))
+				}
+				jobs = append(jobs, inLine.New(spot{"", number}, &queue.Options{MaxAttempts: 1}))
+			}
+			_, err := q.EnqueueMany(t.Context(), jobs)
+			require.NoError(t, err)
+			failing := true
+			var mu sync.Mutex
+			seen := make(map[string][]int)
+			run := func() {
+				d, err := queue.NewDispatcher(q, nil)
+				require.NoError(t, err)
+				queue.Handle(d, inLine, func(_ context.Context, w *queue.Work[spot]) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if failing {
+						return errors.New("no")
+					}
+					seen[w.Payload.Sequence] = append(seen[w.Payload.Sequence], w.Payload.Number)
+					return nil
+				})
+				require.NoError(t, d.RunUntilIdle(t.Context()))
+			}
+			run()
+			failing = false
+			require.NoError(t, retry())
+			run()
+			require.Len(t, seen[""], 130)
+			for sequence, numbers := range seen {
+				require.Len(t, numbers, 130)
+				require.True(t, sequence == "" || slices.IsSorted(numbers), "%s: %v", name, numbers)
+			}
+		}
 	})
 }

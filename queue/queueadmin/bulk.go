@@ -123,10 +123,11 @@ func Cancel(
 	})
 }
 
-// Retry makes failed and canceled jobs due again as [queue.Queue.Retry] does each.
+// Retry makes failed and canceled jobs due again as [queue.Queue.Retry] does each, newest first or as in JobIDs. Those
+// of sequences come last, in the order in which they were enqueued.
 func Retry(ctx context.Context, q *queue.Queue, sel Selection, cfg *BulkConfig) (BulkResult, error) {
 	b := bulk{op: "retry", from: []queue.State{queue.StateFailed, queue.StateCanceled}, batch: defaultRetry,
-		most: maxRetry}
+		most: maxRetry, sequencesLast: true}
 	return b.run(ctx, q, sel, cfg, func(ids []string) error {
 		retried, err := q.RetryJobs(ctx, ids, b.states...)
 		b.done.Changed += retried.Queued
@@ -172,7 +173,10 @@ type bulk struct {
 	batch  int           // default of BulkConfig.Batch; 0: defaultBulk
 	most   int           // bound of BulkConfig.Batch; 0: maxBulk
 	states []queue.State // those of the selection
-	done   BulkResult
+
+	sequencesLast bool // see [driver.SequencesLast]
+
+	done BulkResult
 }
 
 type inTx = func(ctx context.Context, tx *driver.WriteTx, ids []string) (changed []string, err error)
@@ -212,7 +216,11 @@ func (b *bulk) run(
 	if err != nil {
 		return BulkResult{}, wrap(b.op, "", err)
 	}
-	for ids, err := range Selected(ctx, q, sel, size) {
+	batches := Selected(ctx, q, sel, size)
+	if store, ok := driver.As[driver.SequenceStore](q.DB().Driver()); ok && b.sequencesLast {
+		batches = driver.SequencesLast(ctx, store, batches, size)
+	}
+	for ids, err := range batches {
 		if err == nil {
 			err = fn(ids)
 		}

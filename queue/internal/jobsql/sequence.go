@@ -76,6 +76,12 @@ JOIN /*q.*/job_turns AS first ON first.job_id = (
   LIMIT 1)
 WHERE own.job_id = $2`
 
+	selectInSequences = `
+SELECT id
+FROM /*q.*/jobs
+WHERE sequence IS NOT NULL
+  AND `
+
 	selectStopped = `
 SELECT /*q.*/jobs.sequence, /*q.*/jobs.id, (SELECT COUNT(*) FROM /*q.*/job_turns AS behind WHERE behind.sequence = /*q.*/jobs.sequence) - 1
 FROM /*q.*/jobs
@@ -181,6 +187,16 @@ func (s *Store) Place(ctx context.Context, jobID string, limit int) (first strin
 		return "", 0, err
 	}
 	return places[0].first, places[0].ahead, nil
+}
+
+// InSequences implements [driver.SequenceStore].
+func (s *Store) InSequences(ctx context.Context, jobIDs []string) ([]string, error) {
+	if len(jobIDs) == 0 {
+		return nil, nil
+	}
+	list := &statement{dialect: s.Engine}
+	list.in(selectInSequences, "id", jobIDs)
+	return read(ctx, s, ScanText, list.text.String(), list.args...)
 }
 
 // Stopped implements [driver.SequenceStore].
