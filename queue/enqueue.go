@@ -165,6 +165,9 @@ func (q *Queue) hooked(ctx context.Context, given *NewJob) (driver.InsertJob, er
 			return driver.InsertJob{}, err
 		}
 	}
+	if job.PayloadVersion == 0 { // the payload that a hook has written may have no type
+		job.PayloadVersion = cmp.Or(versionOf(job.Payload), versionOf(given.Payload))
+	}
 	return q.row(&job)
 }
 

@@ -167,6 +167,31 @@ func TestHooksSeeWhatIsEnqueued(t *testing.T) {
 	})
 }
 
+// What a hook puts in the place of a payload is of the payload's version, or of its own.
+func TestHooksLeaveThePayloadItsVersion(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		var payload any
+		q = on(t, q.DB().Driver(), &queue.Config{OnEnqueue: []queue.EnqueueHook{
+			func(_ context.Context, job *queue.NewJob) error {
+				job.Payload = payload
+				return nil
+			},
+		}})
+		for _, c := range []struct {
+			given, replaced any
+			version         int
+		}{
+			{nameV2{"Ada", "L"}, map[string]string{"First": "Ada"}, 2}, {nameV1{"Ada L"}, nameV2{"Ada", "L"}, 2},
+			{nameV1{"Ada L"}, nameV1{"Ada"}, 0},
+		} {
+			payload = c.replaced
+			result, err := q.Enqueue(t.Context(), queue.NewJob{Type: "name", Payload: c.given})
+			require.NoError(t, err)
+			require.Equal(t, c.version, job(t, q, result.ID).PayloadVersion)
+		}
+	})
+}
+
 // The two forms of a payload, as two versions of a program have them.
 type (
 	nameV1 struct{ Name string }

@@ -50,7 +50,8 @@ type sealer struct {
 // The error names the invalid key.
 //
 // To rotate keys, give all processes the new key as a second one, then make it the first. Keep an old key until no data
-// that it encrypted is left, and as long as duplicates must be recognized of jobs with keys of scope forever. Do not
+// that it encrypted is left, and as long as duplicates must be recognized of jobs with keys of scope forever. Keys that
+// [queue.UniqueBy] names have other names with another first key: what was enqueued before is enqueued again. Do not
 // encrypt more than 2³² values with one key.
 func NewCodec(keys ...Key) (queue.Codec, error) {
 	if len(keys) == 0 {
