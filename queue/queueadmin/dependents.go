@@ -44,16 +44,23 @@ JOIN ours ON ours.oid = refobjid AND refclassid = 'pg_class'::regclass
 JOIN pg_rewrite ON pg_rewrite.oid = objid AND classid = 'pg_rewrite'::regclass
 WHERE ev_class NOT IN (SELECT oid FROM ours)
 UNION ALL
+SELECT 'the ' || pg_describe_object(classid, objid, objsubid) || ' calls job_enqueue, and would fail: drop it first'
+FROM pg_depend
+JOIN pg_proc ON pg_proc.oid = refobjid AND refclassid = 'pg_proc'::regclass
+WHERE deptype = 'n'
+  AND proname = 'job_enqueue'
+  AND pronamespace IN (SELECT relnamespace FROM ours)
+UNION ALL
 SELECT 'the function ' || pg_proc.oid::regprocedure || ' calls job_enqueue, and would fail: drop it first'
 FROM pg_proc
 CROSS JOIN (
   SELECT DISTINCT regexp_replace(nspname, '(\W)', '\\\1', 'g') AS schema
   FROM ours
   JOIN pg_namespace ON pg_namespace.oid = relnamespace) AS place
-WHERE prosrc ~ ('(^|[^\w.])"?' || schema || '"?\.job_enqueue\s*\(')
-  OR ($2 = ''
-    AND prosrc ~ '(^|[^\w.])job_enqueue\s*\('
-    AND pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname = ANY(current_schemas(FALSE))))
+WHERE prosrc ~* ('(^|[^\w.])"?' || schema || '"?\s*\.\s*"?job_enqueue"?\s*\(')
+  OR (prosrc ~* '(^|[^\w.])"?job_enqueue"?\s*\('
+    AND ($2 = '' AND pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname = ANY(current_schemas(FALSE)))
+      OR EXISTS (SELECT 1 FROM unnest(proconfig) AS setting WHERE setting ~ ('^search_path=.*\y' || schema || '\y'))))
 LIMIT 1`
 
 	// A renaming has SQLite look up whatever views and triggers name.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
@@ -258,11 +259,25 @@ func (m *mover) insert(ctx context.Context, ids []string) ([]string, error) {
 	if errors.Is(err, errOldCopy) {
 		err = driver.Write(ctx, m.to, func(ctx context.Context, tx *driver.WriteTx) error { return write(ctx, tx, true) })
 	}
-	if err == nil {
-		m.report.Keys += keys
-		m.report.KeysTaken = append(m.report.KeysTaken, taken...)
+	if err != nil {
+		return nil, errors.Join(err, notUTF8(rows[0]))
 	}
-	return ids, err
+	m.report.Keys += keys
+	m.report.KeysTaken = append(m.report.KeysTaken, taken...)
+	return ids, nil
+}
+
+// notUTF8 names a job that SQLite has and PostgreSQL refuses, if there is one.
+func notUTF8(jobs driver.Rows) error {
+	for i, values := range jobs.Values {
+		for place, value := range values {
+			if text, ok := value.(string); ok && !utf8.ValidString(text) {
+				return fmt.Errorf("%s of job %s is not UTF-8: cancel and delete the job in the old database, and call Move again",
+					jobs.Columns[place], column(jobs, "id")[i])
+			}
+		}
+	}
+	return nil
 }
 
 // stillHeld returns the rows of jobs that are held.

@@ -205,3 +205,22 @@ func TestMoveIsRefusedBesideAnother(t *testing.T) {
 		require.NoError(t, err, "the first has ended")
 	})
 }
+
+// SQLite takes any bytes for a text, as a program in another language may write them.
+func TestMoveNamesTheJobThatIsNotUTF8(t *testing.T) {
+	from, to := dbtest.SQLite(t), dbtest.Postgres(t)
+	require.NoError(t, queue.Migrate(t.Context(), from))
+	require.NoError(t, queue.Migrate(t.Context(), to))
+	old := on(t, from, nil)
+	enqueue(t, old, nil)
+	bad := enqueue(t, old, nil)
+	executeIn(t, from, "UPDATE jobs SET payload_json = CAST(x'22ff22' AS TEXT) WHERE id = '"+bad+"'")
+	_, err := queueadmin.Move(t.Context(), from, to, nil)
+	require.ErrorContains(t, err, "payload_json of job "+bad+" is not UTF-8: cancel and delete the job in the old database")
+	require.NoError(t, old.Cancel(t.Context(), bad))
+	_, err = queueadmin.Delete(t.Context(), old, queueadmin.Selection{JobIDs: []string{bad}}, nil)
+	require.NoError(t, err)
+	report, err := queueadmin.Move(t.Context(), from, to, nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Jobs)
+}

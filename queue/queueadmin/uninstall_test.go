@@ -148,6 +148,29 @@ func TestUninstallLeavesNothingThatIsBroken(t *testing.T) {
 	})
 }
 
+// However a function of the program's writes the call.
+func TestUninstallFindsCallsOfJobEnqueue(t *testing.T) {
+	db := dbtest.Postgres(t)
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	var schema string
+	require.NoError(t, db.Reader().Get(&schema, "SELECT current_schema()"))
+	for _, c := range []struct{ call, setting string }{
+		{"Job_Enqueue('mail')", ""}, {`"job_enqueue" ('mail')`, ""}, {schema + " . job_enqueue('mail')", ""},
+		{`"` + schema + `"."job_enqueue"('mail')`, ""}, {"job_enqueue('mail')", "SET search_path = public, " + schema},
+	} {
+		executeIn(t, db, "CREATE FUNCTION order_mail() RETURNS void LANGUAGE plpgsql "+c.setting+
+			" AS $$ BEGIN PERFORM "+c.call+"; END $$")
+		require.ErrorContains(t, queueadmin.Uninstall(t.Context(), db, nil), "the function order_mail() calls job_enqueue",
+			c.call)
+		executeIn(t, db, "DROP FUNCTION order_mail")
+	}
+	executeIn(t, db, "CREATE TABLE later (id TEXT DEFAULT job_enqueue('mail'))")
+	require.ErrorContains(t, queueadmin.Uninstall(t.Context(), db, nil),
+		"the default value for column id of table later calls job_enqueue, and would fail: drop it first")
+	executeIn(t, db, "DROP TABLE later")
+	require.NoError(t, queueadmin.Uninstall(t.Context(), db, nil))
+}
+
 // A view that was broken before hides what else would be: SQLite tells of the first.
 func TestUninstallWhereAViewIsBroken(t *testing.T) {
 	db := dbtest.SQLite(t)
