@@ -65,15 +65,15 @@
 // SQLite library in the same process: closing a file releases the locks of both, and removes the log's shared memory
 // while the other uses it.
 //
+// The dispatchers find jobs of such a transaction within milliseconds by watching the log, or, with
+// [Config].SingleProcess, by polling.
+//
 // # With and without cgo
 //
 // With cgo, SQLite is compiled in as C (github.com/mattn/go-sqlite3). With CGO_ENABLED=0 it is the same C code
 // translated to Go (modernc.org/sqlite), which needs no C compiler, for any system that Go builds for, and takes about
 // half as much processor time again for each statement. All promises hold with both, and a file is the same to both. A
 // program that imports github.com/mattn/go-sqlite3 itself needs cgo.
-//
-// The dispatchers find jobs of such a transaction within milliseconds by watching the log, or, with
-// [Config].SingleProcess, by polling.
 //
 // # Durability
 //
