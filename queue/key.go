@@ -60,8 +60,9 @@ const uniqueBy = "\x01by\x01"
 //
 // The name is made when the job is enqueued: the type and the members as JSON, sorted by their names, or a hash where
 // that is longer than 500 bytes. With a [Codec] it is the fingerprint of them, so that nothing of the payload is stored
-// in the open: jobs that were enqueued without the codec, or with another first key of it, are not recognized. A member that is missing is as one that is null. A payload that is not an object is refused with
-// [ErrInvalidJob] unless all of it counts.
+// in the open: jobs that were enqueued without the codec, or with another first key of it, are not recognized. A member
+// that is missing is as one that is null. A payload that is not an object is refused with [ErrInvalidJob] unless all of
+// it counts.
 func UniqueBy(members ...string) string {
 	var name strings.Builder
 	name.WriteString(uniqueBy)

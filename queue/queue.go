@@ -64,8 +64,8 @@ type Config struct {
 // known yet; a job that is retried, moved, or enqueued by plain SQL is not. ctx is that of the call, for a schedule
 // that of the dispatcher. The payload may be the caller's, and that of a schedule is a json.RawMessage: replace it, and
 // do not write into it; the version of a [Versioned] payload holds for what replaces it, unless that has a version of
-// its own or the hook sets PayloadVersion. A hook may run within a transaction, and again when that is tried again: it must be quick, and
-// must not write to the database. It must be safe for concurrent use.
+// its own or the hook sets PayloadVersion. A hook may run within a transaction, and again when that is tried again: it
+// must be quick, and must not write to the database. It must be safe for concurrent use.
 type EnqueueHook func(ctx context.Context, job *NewJob) error
 
 // A Queue enqueues jobs, hands them to workers and stores their outcomes. It is safe for concurrent use; every method
