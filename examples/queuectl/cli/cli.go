@@ -98,7 +98,7 @@ func newRoot(d *database) *cobra.Command {
 	root.AddCommand(limitcmd.New(h.Place)...)
 	root.AddCommand(schedulecmd.New(h.Place), flowcmd.New(h.Place))
 	root.AddCommand(admincmd.New(h.Place)...)
-	root.AddCommand(admincmd.NewMigrate(d.withPlan, d.withAny), admincmd.NewMove(d.withTables, d.openTables),
+	root.AddCommand(admincmd.NewMigrate(d.withPlan, d.withAny), admincmd.NewMove(d.withTables, d.openTarget),
 		admincmd.NewImport(h.Place, d.read))
 	d.completes(root)
 	return root

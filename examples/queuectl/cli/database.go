@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/examples/queuectl/admincmd"
 	"github.com/postroom-go/postroom/examples/queuectl/jobcmd"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
@@ -28,7 +29,8 @@ type database struct {
 	pooled bool
 	schema string
 	prefix string
-	named  bool // a command whose flags are right has asked for it
+	named  bool   // a command whose flags are right has asked for it
+	side   string // what the names of its flags begin with: "to-" for the new database of a move
 }
 
 // environment is the variable that has the DSN.
@@ -101,7 +103,7 @@ func (d *database) with(
 		return usage.Errorf("no database is named: add --database, the path of an SQLite file or a URL as "+
 			"postgres://user@host/database, or set $%s", environment)
 	}
-	if err := d.misplaced(cmd, dsn); err != nil {
+	if err := d.misplaced(dsn); err != nil {
 		return err
 	}
 	db, err := open(ctx, dsn)
@@ -111,21 +113,18 @@ func (d *database) with(
 	return errors.Join(fn(ctx, db), db.Close())
 }
 
-// misplaced refuses a flag that none of the command's databases has a use for: without it, the command would work on
-// another queue.
-func (d *database) misplaced(cmd *cobra.Command, dsn string) error {
-	ofPostgres, ofSQLite := isPostgres(dsn), !isPostgres(dsn)
-	for _, name := range []string{"to", "from"} {
-		if other := cmd.Flags().Lookup(name); other != nil {
-			ofPostgres = ofPostgres || isPostgres(other.Value.String())
-			ofSQLite = ofSQLite || !isPostgres(other.Value.String())
-		}
-	}
+// misplaced refuses a flag that the database has no use for: without it, the command would work on another queue.
+func (d *database) misplaced(dsn string) error {
 	switch {
-	case d.schema != "" && !ofPostgres:
-		return usage.Errorf("--schema is for PostgreSQL, and %s is an SQLite file: use --table-prefix", dsn)
-	case d.prefix != "" && !ofSQLite:
-		return usage.Errorf("--table-prefix is for SQLite, and the database is one of PostgreSQL: use --schema")
+	case d.schema != "" && !isPostgres(dsn):
+		path, err := existingFile(dsn) // which may be a URL with a password
+		if err != nil {
+			return err
+		}
+		return usage.Errorf("--%sschema is for PostgreSQL, and %s is an SQLite file: use --%[1]stable-prefix", d.side, path)
+	case d.prefix != "" && isPostgres(dsn):
+		return usage.Errorf("--%stable-prefix is for SQLite, and the database is one of PostgreSQL: use --%[1]sschema",
+			d.side)
 	}
 	return nil
 }
@@ -174,19 +173,31 @@ func (d *database) openTables(ctx context.Context, dsn string) (interface {
 		return db, nil
 	}
 	if err := checker.CheckTables(ctx); err != nil {
-		return nil, errors.Join(tablesError(err), db.Close())
+		return nil, errors.Join(d.tablesError(err), db.Close())
 	}
 	return db, nil
 }
 
+// openTarget opens the new database of a move.
+func (d *database) openTarget(ctx context.Context, to admincmd.Target) (interface {
+	queue.DB
+	io.Closer
+}, error) {
+	target := &database{schema: to.Schema, prefix: to.Prefix, pooled: d.pooled, side: "to-"}
+	if err := target.misplaced(to.DSN); err != nil {
+		return nil, err
+	}
+	return target.openTables(ctx, to.DSN)
+}
+
 // tablesError says to an operator what package queue says to a programmer.
-func tablesError(err error) error {
+func (d *database) tablesError(err error) error {
 	switch {
 	case errors.Is(err, driver.ErrForeignTables):
 		return errors.New("the table jobs of this database is not a queue's")
 	case errors.Is(err, driver.ErrNoTables):
-		return errors.New("the queue's tables are missing or out of date; 'migrate status' shows how far they are, and " +
-			"'migrate up' makes them. If they are in a schema, or have a prefix, add --schema or --table-prefix")
+		return fmt.Errorf("the queue's tables are missing or out of date; 'migrate status' shows how far they are, and "+
+			"'migrate up' makes them. If they are in a schema, or have a prefix, add --%sschema or --%[1]stable-prefix", d.side)
 	}
 	return err
 }
@@ -220,7 +231,7 @@ func (d *database) isMigrated(ctx context.Context, dsn string) (bool, error) {
 // read opens the database of a DSN to be read: it need not have the queue's tables, and an SQLite file is not changed.
 func (d *database) read(ctx context.Context, dsn string) (*sqlx.DB, io.Closer, error) {
 	if isPostgres(dsn) {
-		db, err := d.openAny(ctx, dsn)
+		db, err := (&database{pooled: d.pooled}).openAny(ctx, dsn)
 		if err != nil {
 			return nil, nil, err
 		}
