@@ -103,7 +103,7 @@ func (d *database) with(
 		return usage.Errorf("no database is named: add --database, the path of an SQLite file or a URL as "+
 			"postgres://user@host/database, or set $%s", environment)
 	}
-	if err := d.misplaced(dsn); err != nil {
+	if err := d.checkNames(dsn); err != nil {
 		return err
 	}
 	db, err := open(ctx, dsn)
@@ -111,22 +111,6 @@ func (d *database) with(
 		return err
 	}
 	return errors.Join(fn(ctx, db), db.Close())
-}
-
-// misplaced refuses a flag that the database has no use for: without it, the command would work on another queue.
-func (d *database) misplaced(dsn string) error {
-	switch {
-	case d.schema != "" && !isPostgres(dsn):
-		path, err := existingFile(dsn) // which may be a URL with a password
-		if err != nil {
-			return err
-		}
-		return usage.Errorf("--%sschema is for PostgreSQL, and %s is an SQLite file: use --%[1]stable-prefix", d.side, path)
-	case d.prefix != "" && isPostgres(dsn):
-		return usage.Errorf("--%stable-prefix is for SQLite, and the database is one of PostgreSQL: use --%[1]sschema",
-			d.side)
-	}
-	return nil
 }
 
 // A closable is a database that was opened.
@@ -161,7 +145,7 @@ func (d *database) openTables(ctx context.Context, dsn string) (interface {
 		if migrated, err := d.isMigrated(ctx, dsn); err != nil {
 			return nil, err
 		} else if !migrated {
-			return nil, fmt.Errorf("the file %s has no queue; 'migrate up' makes its tables", dsn)
+			return nil, d.noQueue(ctx, dsn)
 		}
 	}
 	db, err := d.openAny(ctx, dsn)
@@ -184,7 +168,7 @@ func (d *database) openTarget(ctx context.Context, to admincmd.Target) (interfac
 	io.Closer
 }, error) {
 	target := &database{schema: to.Schema, prefix: to.Prefix, pooled: d.pooled, side: "to-"}
-	if err := target.misplaced(to.DSN); err != nil {
+	if err := target.checkNames(to.DSN); err != nil {
 		return nil, err
 	}
 	return target.openTables(ctx, to.DSN)
@@ -207,25 +191,11 @@ func (d *database) openAny(ctx context.Context, dsn string) (closable, error) {
 	if isPostgres(dsn) {
 		return opened(postgres.Open(ctx, dsn, &postgres.Config{Pooled: d.pooled, Schema: d.schema}))
 	}
-	path, err := existingFile(dsn)
+	path, err := existingFile(dsn, createIt)
 	if err != nil {
 		return nil, err
 	}
 	return opened(sqlite.Open(ctx, path, &sqlite.Config{TablePrefix: d.prefix}))
-}
-
-// isMigrated reports whether an SQLite file has tables that this program has made. It does not change the file.
-func (d *database) isMigrated(ctx context.Context, dsn string) (bool, error) {
-	db, err := openReadOnly(dsn)
-	if err != nil {
-		return false, err
-	}
-	var n int
-	err = db.GetContext(ctx, &n, `SELECT COUNT(*) FROM sqlite_schema WHERE name = $1`, d.prefix+"postroom_migrations")
-	if err = errors.Join(err, db.Close()); err != nil {
-		return false, fmt.Errorf("read the file %s: %w", dsn, err)
-	}
-	return n > 0, nil
 }
 
 // read opens the database of a DSN to be read: it need not have the queue's tables, and an SQLite file is not changed.
@@ -237,23 +207,26 @@ func (d *database) read(ctx context.Context, dsn string) (*sqlx.DB, io.Closer, e
 		}
 		return db.Reader(), db, nil
 	}
-	db, err := openReadOnly(dsn)
+	db, err := openReadOnly(dsn, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	return db, db, nil
 }
 
-func openReadOnly(dsn string) (*sqlx.DB, error) {
-	path, err := existingFile(dsn)
+func openReadOnly(dsn, advice string) (*sqlx.DB, error) {
+	path, err := existingFile(dsn, advice)
 	if err != nil {
 		return nil, err
 	}
 	return sqlx.Open(sqlite.DriverName, "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_busy_timeout=10000")
 }
 
-// existingFile returns the path of a DSN of SQLite. It does not repeat what may be a URL with a password.
-func existingFile(dsn string) (string, error) {
+// createIt is what to do about the file of a queue that does not exist.
+const createIt = "; 'migrate up' needs an empty one: create it"
+
+// existingFile returns the path of a DSN of SQLite. The advice is for a file that does not exist. It does not repeat what may be a URL with a password.
+func existingFile(dsn, advice string) (string, error) {
 	path := strings.TrimPrefix(strings.TrimPrefix(dsn, "sqlite:"), "//")
 	if strings.Contains(path, "://") {
 		return "", usage.Errorf("no database has such a URL; give the path of an SQLite file, or a URL as " +
@@ -261,7 +234,7 @@ func existingFile(dsn string) (string, error) {
 	}
 	switch info, err := os.Stat(path); { //nolint:gosec // the operator names the file
 	case errors.Is(err, fs.ErrNotExist):
-		return "", usage.Errorf("there is no file %s; 'migrate up' needs an empty one: create it", path)
+		return "", usage.Errorf("there is no file %s%s", path, advice)
 	case err == nil && info.IsDir():
 		return "", usage.Errorf("%s is a directory; give the path of an SQLite file", path)
 	}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+func TestNamesThatNoQueueHasAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	db, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	require.NoError(t, db.Close())
+	dsn := dbtest.PostgresDSN(t)
+	wrong := []string{"Mail_", "1st_", "ma il", "mäil", "mail-", "a\n"}
+	for _, name := range append(wrong, "sqlite_x", strings.Repeat("x", 33)) {
+		for _, args := range [][]string{
+			{"list", "--table-prefix", name}, {"migrate", "up", "--table-prefix", name},
+			{"move", "--to", path, "--to-table-prefix", name},
+		} {
+			r := run(t.Context(), append([]string{"--database", path}, args...)...)
+			require.Equal(t, ExitUsage, r.status, "%s: %s", args, r.errors)
+			require.Contains(t, r.errors, "table-prefix is ")
+		}
+	}
+	for _, name := range append(wrong, "pg_mail", "information_schema", "plpgsql", strings.Repeat("x", 49)) {
+		r := run(t.Context(), "--database", dsn, "--schema", name, "list")
+		require.Equal(t, ExitUsage, r.status, "%s: %s", name, r.errors)
+		require.Contains(t, r.errors, "--schema is ")
+	}
+}
+
+// To make tables would be to begin a second queue beside the one that was meant.
+func TestAQueueWithAPrefixIsFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	db, err := sqlite.Open(t.Context(), path, &sqlite.Config{TablePrefix: "mail_"})
+	require.NoError(t, err)
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	require.NoError(t, db.Close())
+	said := func(args ...string) string {
+		r := run(t.Context(), append([]string{"--database", path}, args...)...)
+		require.Equal(t, ExitFailed, r.status)
+		return strings.TrimSpace(strings.TrimPrefix(r.errors, "queuectl: the file "+path+" has no queue "))
+	}
+	require.Equal(t, "without --table-prefix, but one with --table-prefix mail_; 'migrate up' would make another", said("list"))
+	require.Equal(t, "without --to-table-prefix, but one with --to-table-prefix mail_; 'migrate up' would make another",
+		said("--table-prefix", "mail_", "move", "--to", path))
+	require.Equal(t, 0, run(t.Context(), "--database", path, "migrate", "up").status)
+	require.Equal(t, "with --table-prefix mial_, but one without --table-prefix and one with --table-prefix mail_; "+
+		"'migrate up' would make another", said("list", "--table-prefix", "mial_"))
+}
+
+func TestAFileToImportFromMustExist(t *testing.T) {
+	eachEngine(t, func(d *desk) {
+		r := d.run("import --format job_queue --from nosuch.db")
+		require.Equal(d, result{ExitUsage, "", "queuectl: there is no file nosuch.db\n"}, r)
+	})
+}
