@@ -63,3 +63,15 @@ func TestAFileToImportFromMustExist(t *testing.T) {
 		require.Equal(d, result{ExitUsage, "", "queuectl: there is no file nosuch.db\n"}, r)
 	})
 }
+
+func TestAPriorityIsCheckedBeforeAnybodyIsAsked(t *testing.T) {
+	eachEngine(t, func(d *desk) {
+		d.enqueue(1, nil)
+		for _, to := range []string{"99999999999", "2147483648", "-2147483649"} {
+			r := d.run("priority --all --to " + to)
+			require.Equal(d, result{ExitUsage, "",
+				"queuectl: --to is " + to + "; it must be within -2147483648 and 2147483647\n"}, r)
+		}
+		d.did("priority --all --yes --to -2147483648")
+	})
+}
