@@ -101,5 +101,6 @@ func newRoot(d *database) *cobra.Command {
 	root.AddCommand(admincmd.NewMigrate(d.withPlan, d.withAny), admincmd.NewMove(d.withTables, d.openTarget),
 		admincmd.NewImport(h.Place, d.read))
 	d.completes(root)
+	refusesUnknownShells(root)
 	return root
 }

@@ -294,6 +294,9 @@ func TestExitStatuses(t *testing.T) {
 		"pause --database " + path:             ExitUsage,
 		"list --database postgres://root@127.0.0.1:1/x": ExitFailed,
 		"completion bash": 0,
+		"completion":      0,
+		"completion nosh": ExitUsage,
+		"limits nosh":     ExitUsage,
 		"limits set --type x --rate -1 --database " + path: ExitUsage,
 		"schedules fire nothing --database " + path:        ExitUsage,
 	} {
