@@ -75,3 +75,21 @@ func TestAPriorityIsCheckedBeforeAnybodyIsAsked(t *testing.T) {
 		d.did("priority --all --yes --to -2147483648")
 	})
 }
+
+// A flag without a value changes nothing, so that it must not be said to have changed the schedule.
+func TestAScheduleIsNotEditedByAnEmptyFlag(t *testing.T) {
+	eachEngine(t, func(d *desk) {
+		require.NoError(d, d.q.SetSchedule(d.Context(),
+			queue.Schedule{Name: "daily", Cron: "0 7 * * *", Zone: "Europe/Berlin", Job: greet.New(1, nil)}))
+		before := d.did("schedules list --json")
+		for _, flag := range []string{"--cron", "--zone", "--catch-up", "--payload"} {
+			r := d.run("schedules edit daily --priority 3", flag, "")
+			require.Equal(d, ExitUsage, r.status)
+			require.Contains(d, r.errors, flag+" has no value; leave it out, or give ")
+		}
+		require.Equal(d, before, d.did("schedules list --json"))
+		require.Equal(d, ExitUsage, d.run("schedules edit daily --priority 99999999999").status)
+		d.did("schedules edit daily --zone UTC --payload null")
+		require.Contains(d, d.did("schedules list --json"), `"payload": null`)
+	})
+}
