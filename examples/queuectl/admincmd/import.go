@@ -52,6 +52,7 @@ func NewImport(place placer, read func(ctx context.Context, dsn string) (*sqlx.D
 		"a field and its column; the fields are "+strings.Join(fields(), ", "))
 	cmd.Flags().StringToStringVar(&f.states, "state", nil,
 		"a state there, and what it is here: queued, completed, failed, canceled or skip")
+	cmdline.WholeLists(cmd.Flags(), "column", "state")
 	cmd.Flags().StringVar(&f.keyScope, "key-scope", "", "how long a key is taken: forever (default) or unfinished")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "check all, and write nothing")
 	cmd.Flags().IntVar(&f.batch, "batch", 0, "how many jobs one transaction imports (default 500)")

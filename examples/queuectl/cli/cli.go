@@ -66,8 +66,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // isWrong reports whether an error is about what was asked for.
 func isWrong(err error) bool {
 	_, wrong := errors.AsType[usage.Error](err)
-	return wrong || errors.Is(err, queue.ErrInvalidLimit) || errors.Is(err, queue.ErrInvalidSchedule) ||
-		errors.Is(err, queue.ErrScheduleNotFound)
+	return wrong || errors.Is(err, queue.ErrInvalidFilter) || errors.Is(err, queue.ErrInvalidLimit) ||
+		errors.Is(err, queue.ErrInvalidSchedule) || errors.Is(err, queue.ErrScheduleNotFound)
 }
 
 func newRoot(d *database) *cobra.Command {

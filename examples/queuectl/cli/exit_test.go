@@ -93,3 +93,28 @@ func TestAScheduleIsNotEditedByAnEmptyFlag(t *testing.T) {
 		require.Contains(d, d.did("schedules list --json"), `"payload": null`)
 	})
 }
+
+// Of several lines, a list would be the first one.
+func TestAListOfSeveralLinesIsRefused(t *testing.T) {
+	eachEngine(t, func(d *desk) {
+		id := d.enqueue(1, &queue.Options{Tags: []string{"x"}})[0]
+		for _, line := range []string{"list", "cancel --yes", "errors"} {
+			for flag, value := range map[string]string{"--type": "greet\nother", "--state": "queued\nfailed", "--tag": "x\ny"} {
+				if line == "errors" && flag == "--tag" {
+					continue // it has none
+				}
+				r := d.run(line, flag, value)
+				require.Equal(d, ExitUsage, r.status, "%s %s: %s", line, flag, r.errors)
+				require.Contains(d, r.errors, "it has several lines")
+			}
+		}
+		require.Equal(d, ExitUsage, d.run("flows list --state", "running\nfailed").status)
+		require.Equal(d, ExitUsage, d.run("import --from x --table y --column", "ID=a,Type=b\nState=c").status)
+		require.Equal(d, queue.StateQueued, d.job(id).State)
+		odd, err := d.q.Enqueue(d.Context(), queue.Type[int]("a\nb").New(1, nil))
+		require.NoError(d, err)
+		d.did("cancel --yes --type", "\"a\nb\"")
+		require.Equal(d, queue.StateCanceled, d.job(odd.ID).State)
+		require.Equal(d, ExitUsage, d.run("list --type", "\xff").status)
+	})
+}
