@@ -136,7 +136,7 @@ func (q *Queue) eachBatch(
 		return err
 	}
 	if !filter.All && !filter.selects() {
-		return fmt.Errorf("%w: nothing in it chooses among the jobs; set Filter.All if all are meant", errInvalidFilter)
+		return fmt.Errorf("%w: nothing in it chooses among the jobs; set Filter.All if all are meant", ErrInvalidFilter)
 	}
 	done, logged := 0, time.Now()
 	for ids, err := range batches {
@@ -174,9 +174,9 @@ func (q *Queue) jobIDs(ctx context.Context, filter Filter, size int) iter.Seq2[[
 		switch {
 		case err != nil:
 		case left < 0: // a slip in reckoning must not mean all
-			err = fmt.Errorf("%w: Limit is %d; it must be at least 0, which means all", errInvalidFilter, left)
+			err = fmt.Errorf("%w: Limit is %d; it must be at least 0, which means all", ErrInvalidFilter, left)
 		case size < 1:
-			err = fmt.Errorf("%w: the size is %d; it must be at least 1", errInvalidFilter, size)
+			err = fmt.Errorf("%w: the size is %d; it must be at least 1", ErrInvalidFilter, size)
 		}
 		for err == nil {
 			if filter.Limit = listedBatch; left > 0 {

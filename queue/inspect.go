@@ -162,7 +162,8 @@ func (f *Filter) stored() driver.Filter {
 	}
 }
 
-var errInvalidFilter = errors.New("invalid filter")
+// ErrInvalidFilter: the value is not a valid [Filter], for example because a text of it is not valid UTF-8.
+var ErrInvalidFilter = errors.New("invalid filter")
 
 func (f *Filter) validate() error {
 	for field, names := range map[string][]string{
@@ -171,22 +172,22 @@ func (f *Filter) validate() error {
 	} {
 		for _, name := range names {
 			if !isText(name) {
-				return noText(errInvalidFilter, field, name)
+				return noText(ErrInvalidFilter, field, name)
 			}
 		}
 	}
 	for _, state := range f.States {
 		if !isText(string(state)) {
-			return noText(errInvalidFilter, "States", string(state))
+			return noText(ErrInvalidFilter, "States", string(state))
 		}
 		if !slices.Contains(States(), state) {
-			return fmt.Errorf("%w: States has %q; the states are %q", errInvalidFilter, state, States())
+			return fmt.Errorf("%w: States has %q; the states are %q", ErrInvalidFilter, state, States())
 		}
 	}
-	if err := validTime(errInvalidFilter, "CreatedFrom", f.CreatedFrom); err != nil {
+	if err := validTime(ErrInvalidFilter, "CreatedFrom", f.CreatedFrom); err != nil {
 		return err
 	}
-	return validTime(errInvalidFilter, "CreatedBefore", f.CreatedBefore)
+	return validTime(ErrInvalidFilter, "CreatedBefore", f.CreatedBefore)
 }
 
 // Wait reads the job again after as long as it has waited, so that it reads rarely and is never much late.

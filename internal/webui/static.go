@@ -5,15 +5,21 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"strings"
 )
 
 //go:embed static
 var staticFiles embed.FS
 
-// Static serves the files that all pages share, and those of the folder "static" of own, below /static/.
+// Static serves the files that all pages share, and those of the folder "static" of own, below /static/. It
+// lists no folder.
 func Static(own fs.FS) http.Handler {
 	serve := http.FileServerFS(layers{own, staticFiles})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") {
+			http.NotFound(w, r)
+			return
+		}
 		// They are not secret, and change with the program.
 		w.Header().Set("Cache-Control", "no-cache")
 		serve.ServeHTTP(w, r)

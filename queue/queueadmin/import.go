@@ -56,6 +56,9 @@ func (r *ImportReport) fault(id string, err error) {
 // ErrUnknownStates reports that a table has jobs in states that its mapping does not know.
 var ErrUnknownStates = errors.New("unknown states")
 
+// ErrInvalidMapping reports that a [Mapping] is not valid: nothing was read.
+var ErrInvalidMapping = errors.New("invalid mapping")
+
 // Import copies the jobs of a table of another queue, which may be in any database that from reads, with their ids,
 // states, attempts, keys and times. It leaves the table as it is. Stop the programs that work on it before: a job that
 // was running there is queued here, and counts as an attempt. Dispatchers may run here.
@@ -132,7 +135,10 @@ func newImporter(q *queue.Queue, from *sqlx.DB, cfg ImportConfig) (*importer, er
 	if i.to, ok = driver.As[driver.MoveTarget](i.d); !ok {
 		return nil, fmt.Errorf("a %T does not implement driver.MoveTarget", i.d)
 	}
-	return i, cfg.Mapping.validate()
+	if err := cfg.Mapping.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidMapping, err)
+	}
+	return i, nil
 }
 
 // checkStates returns [ErrUnknownStates] if the mapping does not know a state of the table.

@@ -2,6 +2,7 @@ package queueadmin_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -229,6 +230,7 @@ INSERT INTO things VALUES ('1', 'ping', 'new', 1900000000), ('2', 'ping', 'odd',
 			change(&bad.Mapping)
 			_, err := queueadmin.Import(ctx, q, db.Reader(), bad)
 			require.ErrorContains(t, err, want)
+			require.Equal(t, want != "read table nothing", errors.Is(err, queueadmin.ErrInvalidMapping), want)
 		}
 	})
 }

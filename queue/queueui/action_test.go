@@ -90,6 +90,25 @@ func TestAllThatMatchAreRetriedOrCanceled(t *testing.T) {
 	require.Equal(t, queue.StateFailed, s.state(other))
 }
 
+// A filter of blanks is not left out, which would have an action reach more jobs than were asked for.
+func TestBlanksAreAPartOfAFilter(t *testing.T) {
+	s := newSite(t, nil)
+	plain := s.enqueue(send.New(letter{}, &queue.Options{UserID: "ada", Tags: []string{"a"}, LimitKey: "k"}))
+	for _, field := range []string{"type", "user", "tag", "limit", "error"} {
+		for _, value := range []string{" ", "\t", " mail.send", "ada ", " a", "k "} {
+			query := url.Values{"state": {"queued"}, field: {value}}
+			require.Contains(t, s.get("jobs?"+query.Encode()).body, "No jobs are like that", query)
+			require.Contains(t, s.act("jobs/cancel", query).body, "Canceled: 0 jobs.", query)
+		}
+	}
+	require.Equal(t, queue.StateQueued, s.state(plain))
+	blank := s.enqueue(queue.Type[letter](" ").New(letter{}, nil))
+	require.Contains(t, s.get(link(t, strings.Replace(s.get("").body, `<a href="./jobs?type=%20"`,
+		`<a id="blank" href="./jobs?type=%20"`, 1), "blank")).body, blank)
+	require.Contains(t, s.act("jobs/cancel", url.Values{"state": {"queued"}, "type": {" "}}).body, "Canceled: 1 job.")
+	require.Equal(t, []queue.State{"queued", "canceled"}, []queue.State{s.state(plain), s.state(blank)})
+}
+
 func TestPauseAndResume(t *testing.T) {
 	s := newSite(t, nil)
 	require.NoError(t, s.q.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily",

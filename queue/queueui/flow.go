@@ -20,6 +20,9 @@ type flowsPage struct {
 
 func (h *Handler) flows(ctx context.Context, u *url.URL) (*view, error) {
 	before := u.Query().Get("before")
+	if !isText(before) {
+		return nil, badRequestError(notText)
+	}
 	list, err := flow.List(ctx, h.q, before, pageSize+1)
 	if err != nil {
 		return nil, err
@@ -53,6 +56,9 @@ type flowPage struct {
 
 func (h *Handler) flow(ctx context.Context, u *url.URL) (*view, error) {
 	id := strings.TrimPrefix(u.Path, "/flows/")
+	if !isText(id) {
+		return nil, flow.ErrNotFound
+	}
 	status, err := flow.Get(ctx, h.q, id)
 	if err != nil {
 		return nil, err

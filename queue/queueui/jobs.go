@@ -49,10 +49,10 @@ type jobsFilter struct {
 	Group                  string // the id of a group of errors
 }
 
+// filterFrom takes the texts as they are: blanks are a part of names, and a filter that is left out widens an action.
 func filterFrom(form url.Values) (jobsFilter, error) {
-	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	f := jobsFilter{State: text("state"), Type: text("type"), User: text("user"), Tag: text("tag"),
-		LimitKey: text("limit"), Error: text("error"), Group: text("group")}
+	f := jobsFilter{State: form.Get("state"), Type: form.Get("type"), User: form.Get("user"), Tag: form.Get("tag"),
+		LimitKey: form.Get("limit"), Error: form.Get("error"), Group: form.Get("group")}
 	if f.State != "" && !slices.Contains(states(), f.State) {
 		return f, badRequestError("The state is queued, running, completed, failed, canceled or moving.")
 	}

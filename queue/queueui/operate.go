@@ -1,6 +1,7 @@
 package queueui
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -113,15 +114,21 @@ func limitFrom(form url.Values) (limit queue.Limit, err error) {
 }
 
 func (h *Handler) retryFlow(w http.ResponseWriter, r *http.Request) {
-	h.actFlow(w, r, "retry-flow", flow.Retry(r.Context(), h.q, r.PathValue("id")))
+	h.actFlow(w, r, "retry-flow", flow.Retry)
 }
 
 func (h *Handler) cancelFlow(w http.ResponseWriter, r *http.Request) {
-	h.actFlow(w, r, "cancel-flow", flow.Cancel(r.Context(), h.q, r.PathValue("id")))
+	h.actFlow(w, r, "cancel-flow", flow.Cancel)
 }
 
-func (h *Handler) actFlow(w http.ResponseWriter, r *http.Request, name string, err error) {
+func (h *Handler) actFlow(w http.ResponseWriter, r *http.Request, name string,
+	do func(ctx context.Context, q *queue.Queue, id string) error,
+) {
 	id := r.PathValue("id")
+	err := flow.ErrNotFound
+	if isText(id) {
+		err = do(r.Context(), h.q, id)
+	}
 	switch {
 	case errors.Is(err, queue.ErrFinished), errors.Is(err, queue.ErrNotFinished):
 		h.problem(w, r, http.StatusConflict, "Not done",

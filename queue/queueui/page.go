@@ -10,7 +10,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/postroom-go/postroom/internal/webui"
 	"github.com/postroom-go/postroom/queue"
@@ -181,6 +183,11 @@ type badRequestError string
 
 func (e badRequestError) Error() string { return string(e) }
 
+const notText = "A text of the filter holds bytes that are no text."
+
+// isText reports whether every engine can look for the text.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
 func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var bad badRequestError
 	switch {
@@ -188,6 +195,8 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 		return // the client has gone
 	case errors.As(err, &bad):
 		h.problem(w, r, http.StatusBadRequest, "Not understood", bad.Error())
+	case errors.Is(err, queue.ErrInvalidFilter):
+		h.problem(w, r, http.StatusBadRequest, "Not understood", notText)
 	case errors.Is(err, queue.ErrJobNotFound):
 		h.problem(w, r, http.StatusNotFound, "Job not found",
 			"There is no job with this id. It may have been pruned since.")

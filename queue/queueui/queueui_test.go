@@ -306,6 +306,7 @@ func TestProblemsArePagesInWords(t *testing.T) {
 		"nowhere":          {http.StatusNotFound, "There is no such page: /nowhere."},
 		"?window=2h":       {http.StatusBadRequest, "The window is 1h, 24h or 7d."},
 		"static/none":      {http.StatusNotFound, "404"},
+		"static/":          {http.StatusNotFound, "404"},
 		"events?page=none": {http.StatusBadRequest, "page must be the path of a page"},
 		"events?page=/x":   {http.StatusBadRequest, "does not change"},
 	} {

@@ -30,6 +30,9 @@ type importFlags struct {
 	batch                         int
 }
 
+// mostImported is the bound of queueadmin.ImportConfig.Batch.
+const mostImported = 5000
+
 // NewImport makes the command import. read opens the database of a DSN to be read.
 func NewImport(place placer, read func(ctx context.Context, dsn string) (*sqlx.DB, io.Closer, error)) *cobra.Command {
 	cmd := &cobra.Command{Use: "import", Args: cobra.NoArgs,
@@ -49,6 +52,7 @@ func NewImport(place placer, read func(ctx context.Context, dsn string) (*sqlx.D
 		"a field and its column; the fields are "+strings.Join(fields(), ", "))
 	cmd.Flags().StringToStringVar(&f.states, "state", nil,
 		"a state there, and what it is here: queued, completed, failed, canceled or skip")
+	cmdline.WholeLists(cmd.Flags(), "column", "state")
 	cmd.Flags().StringVar(&f.keyScope, "key-scope", "", "how long a key is taken: forever (default) or unfinished")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "check all, and write nothing")
 	cmd.Flags().IntVar(&f.batch, "batch", 0, "how many jobs one transaction imports (default 500)")
@@ -61,6 +65,9 @@ func NewImport(place placer, read func(ctx context.Context, dsn string) (*sqlx.D
 		if err != nil {
 			return err
 		}
+		if cmd.Flags().Changed("batch") && (f.batch < 1 || f.batch > mostImported) {
+			return usage.Errorf("--batch is %d; it must be within 1 and %d", f.batch, mostImported)
+		}
 		return open(cmd, true, func(ctx context.Context, s *jobcmd.Session) error {
 			db, closer, err := read(ctx, f.from)
 			if err != nil {
@@ -71,7 +78,7 @@ func NewImport(place placer, read func(ctx context.Context, dsn string) (*sqlx.D
 			report, err := queueadmin.Import(ctx, s.Queue, db, queueadmin.ImportConfig{Mapping: mapping, DryRun: f.dryRun,
 				Batch: f.batch, Progress: func(done queueadmin.ImportReport) { bar.Set(done.Read) }})
 			bar.Done()
-			if errors.Is(err, queueadmin.ErrUnknownStates) {
+			if errors.Is(err, queueadmin.ErrUnknownStates) || errors.Is(err, queueadmin.ErrInvalidMapping) {
 				return usage.Wrap(err)
 			}
 			return errors.Join(err, f.print(cmd, report, *asJSON))

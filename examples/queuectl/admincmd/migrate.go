@@ -3,7 +3,6 @@ package admincmd
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -111,42 +110,6 @@ func migrateRemove(open opener) *cobra.Command {
 				return err
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "the queue's tables are removed")
-			return err
-		})
-	}
-	return cmd
-}
-
-// NewMove makes the command move.
-func NewMove(open opener, at func(ctx context.Context, dsn string) (interface {
-	queue.DB
-	io.Closer
-}, error)) *cobra.Command {
-	cmd := &cobra.Command{Use: "move", Args: cobra.NoArgs,
-		Short: "Move all jobs, schedules and limits to another database, while both are in use",
-		Long: "Move all jobs, schedules and limits to another database, while both are in use. Each job can be claimed in one database only. If\n" +
-			"it is interrupted, run it again. Let the programs enqueue into the new database then, and run it once more."}
-	to := cmd.Flags().String("to", "", "the database to move to, which has the queue's tables")
-	batch := cmd.Flags().Int("batch", 0, "how many jobs move at a time (default 500)")
-	if err := cmd.MarkFlagRequired("to"); err != nil {
-		panic(err) // there is no such flag
-	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return open(cmd, func(ctx context.Context, db queue.DB) error {
-			target, err := at(ctx, *to)
-			if err != nil {
-				return err
-			}
-			defer target.Close()
-			r, err := queueadmin.Move(ctx, db, target, &queueadmin.MoveConfig{Batch: *batch})
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "moved %s, %s and %s\n", printer.Count(r.Jobs, "job", "jobs"),
-				printer.Count(r.Keys, "key", "keys"), printer.Count(r.Schedules, "schedule", "schedules"))
-			for _, key := range r.KeysTaken {
-				cmd.PrintErrf("the key %s was taken in the new database; its job runs without it\n", printer.Printable(key))
-			}
 			return err
 		})
 	}

@@ -66,8 +66,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // isWrong reports whether an error is about what was asked for.
 func isWrong(err error) bool {
 	_, wrong := errors.AsType[usage.Error](err)
-	return wrong || errors.Is(err, queue.ErrInvalidLimit) || errors.Is(err, queue.ErrInvalidSchedule) ||
-		errors.Is(err, queue.ErrScheduleNotFound)
+	return wrong || errors.Is(err, queue.ErrInvalidFilter) || errors.Is(err, queue.ErrInvalidLimit) ||
+		errors.Is(err, queue.ErrInvalidSchedule) || errors.Is(err, queue.ErrScheduleNotFound)
 }
 
 func newRoot(d *database) *cobra.Command {
@@ -98,8 +98,9 @@ func newRoot(d *database) *cobra.Command {
 	root.AddCommand(limitcmd.New(h.Place)...)
 	root.AddCommand(schedulecmd.New(h.Place), flowcmd.New(h.Place))
 	root.AddCommand(admincmd.New(h.Place)...)
-	root.AddCommand(admincmd.NewMigrate(d.withPlan, d.withAny), admincmd.NewMove(d.withTables, d.openTables),
+	root.AddCommand(admincmd.NewMigrate(d.withPlan, d.withAny), admincmd.NewMove(d.withTables, d.openTarget),
 		admincmd.NewImport(h.Place, d.read))
 	d.completes(root)
+	refusesUnknownShells(root)
 	return root
 }

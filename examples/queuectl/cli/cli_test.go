@@ -262,6 +262,14 @@ INSERT INTO jobs (id, job_type, status, input) VALUES ('a', 'greet', 'pending', 
 		require.Equal(d, queue.StateQueued, d.job("a").State)
 		require.Equal(d, ExitUsage, d.run("import --from "+path).status)
 		require.Equal(d, ExitUsage, d.run("import --table jobs --column Nothing=id --from "+path).status)
+		for _, wrong := range []string{
+			"--batch -1", "--batch 0", "--batch 5001", "--key-scope period", "--state lost=running", "--state lost=gone",
+			"--column ID=i;d", "--table a;b", "--table a.b.c",
+		} {
+			r := d.run("import --format universal_job_queue --dry-run " + wrong + " --from " + path)
+			require.Equal(d, ExitUsage, r.status, "%s: %s", wrong, r.errors)
+			require.Empty(d, r.out)
+		}
 		require.Equal(d, ExitFailed, d.run("import --table jobs --column ID=a,Type=b,State=c --from "+path).status)
 	})
 }
@@ -286,6 +294,9 @@ func TestExitStatuses(t *testing.T) {
 		"pause --database " + path:             ExitUsage,
 		"list --database postgres://root@127.0.0.1:1/x": ExitFailed,
 		"completion bash": 0,
+		"completion":      0,
+		"completion nosh": ExitUsage,
+		"limits nosh":     ExitUsage,
 		"limits set --type x --rate -1 --database " + path: ExitUsage,
 		"schedules fire nothing --database " + path:        ExitUsage,
 	} {

@@ -35,6 +35,16 @@ func (d *database) completes(root *cobra.Command) {
 	}
 }
 
+// refusesUnknownShells has the command completion, which is cobra's, refuse a word that is no shell.
+func refusesUnknownShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = cobra.ArbitraryArgs, root.RunE
+		}
+	}
+}
+
 func register(c *cobra.Command, flag string, fn cobra.CompletionFunc) {
 	if err := c.RegisterFlagCompletionFunc(flag, fn); err != nil {
 		panic(err) // it is registered twice

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/examples/postroomd/usage"
+	"github.com/postroom-go/postroom/examples/queuectl/admincmd"
 	"github.com/postroom-go/postroom/examples/queuectl/jobcmd"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
@@ -28,7 +29,8 @@ type database struct {
 	pooled bool
 	schema string
 	prefix string
-	named  bool // a command whose flags are right has asked for it
+	named  bool   // a command whose flags are right has asked for it
+	side   string // what the names of its flags begin with: "to-" for the new database of a move
 }
 
 // environment is the variable that has the DSN.
@@ -101,7 +103,7 @@ func (d *database) with(
 		return usage.Errorf("no database is named: add --database, the path of an SQLite file or a URL as "+
 			"postgres://user@host/database, or set $%s", environment)
 	}
-	if err := d.misplaced(cmd, dsn); err != nil {
+	if err := d.checkNames(dsn); err != nil {
 		return err
 	}
 	db, err := open(ctx, dsn)
@@ -109,25 +111,6 @@ func (d *database) with(
 		return err
 	}
 	return errors.Join(fn(ctx, db), db.Close())
-}
-
-// misplaced refuses a flag that none of the command's databases has a use for: without it, the command would work on
-// another queue.
-func (d *database) misplaced(cmd *cobra.Command, dsn string) error {
-	ofPostgres, ofSQLite := isPostgres(dsn), !isPostgres(dsn)
-	for _, name := range []string{"to", "from"} {
-		if other := cmd.Flags().Lookup(name); other != nil {
-			ofPostgres = ofPostgres || isPostgres(other.Value.String())
-			ofSQLite = ofSQLite || !isPostgres(other.Value.String())
-		}
-	}
-	switch {
-	case d.schema != "" && !ofPostgres:
-		return usage.Errorf("--schema is for PostgreSQL, and %s is an SQLite file: use --table-prefix", dsn)
-	case d.prefix != "" && !ofSQLite:
-		return usage.Errorf("--table-prefix is for SQLite, and the database is one of PostgreSQL: use --schema")
-	}
-	return nil
 }
 
 // A closable is a database that was opened.
@@ -162,7 +145,7 @@ func (d *database) openTables(ctx context.Context, dsn string) (interface {
 		if migrated, err := d.isMigrated(ctx, dsn); err != nil {
 			return nil, err
 		} else if !migrated {
-			return nil, fmt.Errorf("the file %s has no queue; 'migrate up' makes its tables", dsn)
+			return nil, d.noQueue(ctx, dsn)
 		}
 	}
 	db, err := d.openAny(ctx, dsn)
@@ -174,19 +157,31 @@ func (d *database) openTables(ctx context.Context, dsn string) (interface {
 		return db, nil
 	}
 	if err := checker.CheckTables(ctx); err != nil {
-		return nil, errors.Join(tablesError(err), db.Close())
+		return nil, errors.Join(d.tablesError(err), db.Close())
 	}
 	return db, nil
 }
 
+// openTarget opens the new database of a move.
+func (d *database) openTarget(ctx context.Context, to admincmd.Target) (interface {
+	queue.DB
+	io.Closer
+}, error) {
+	target := &database{schema: to.Schema, prefix: to.Prefix, pooled: d.pooled, side: "to-"}
+	if err := target.checkNames(to.DSN); err != nil {
+		return nil, err
+	}
+	return target.openTables(ctx, to.DSN)
+}
+
 // tablesError says to an operator what package queue says to a programmer.
-func tablesError(err error) error {
+func (d *database) tablesError(err error) error {
 	switch {
 	case errors.Is(err, driver.ErrForeignTables):
 		return errors.New("the table jobs of this database is not a queue's")
 	case errors.Is(err, driver.ErrNoTables):
-		return errors.New("the queue's tables are missing or out of date; 'migrate status' shows how far they are, and " +
-			"'migrate up' makes them. If they are in a schema, or have a prefix, add --schema or --table-prefix")
+		return fmt.Errorf("the queue's tables are missing or out of date; 'migrate status' shows how far they are, and "+
+			"'migrate up' makes them. If they are in a schema, or have a prefix, add --%sschema or --%[1]stable-prefix", d.side)
 	}
 	return err
 }
@@ -196,53 +191,42 @@ func (d *database) openAny(ctx context.Context, dsn string) (closable, error) {
 	if isPostgres(dsn) {
 		return opened(postgres.Open(ctx, dsn, &postgres.Config{Pooled: d.pooled, Schema: d.schema}))
 	}
-	path, err := existingFile(dsn)
+	path, err := existingFile(dsn, createIt)
 	if err != nil {
 		return nil, err
 	}
 	return opened(sqlite.Open(ctx, path, &sqlite.Config{TablePrefix: d.prefix}))
 }
 
-// isMigrated reports whether an SQLite file has tables that this program has made. It does not change the file.
-func (d *database) isMigrated(ctx context.Context, dsn string) (bool, error) {
-	db, err := openReadOnly(dsn)
-	if err != nil {
-		return false, err
-	}
-	var n int
-	err = db.GetContext(ctx, &n, `SELECT COUNT(*) FROM sqlite_schema WHERE name = $1`, d.prefix+"postroom_migrations")
-	if err = errors.Join(err, db.Close()); err != nil {
-		return false, fmt.Errorf("read the file %s: %w", dsn, err)
-	}
-	return n > 0, nil
-}
-
 // read opens the database of a DSN to be read: it need not have the queue's tables, and an SQLite file is not changed.
 func (d *database) read(ctx context.Context, dsn string) (*sqlx.DB, io.Closer, error) {
 	if isPostgres(dsn) {
-		db, err := d.openAny(ctx, dsn)
+		db, err := (&database{pooled: d.pooled}).openAny(ctx, dsn)
 		if err != nil {
 			return nil, nil, err
 		}
 		return db.Reader(), db, nil
 	}
-	db, err := openReadOnly(dsn)
+	db, err := openReadOnly(dsn, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	return db, db, nil
 }
 
-func openReadOnly(dsn string) (*sqlx.DB, error) {
-	path, err := existingFile(dsn)
+func openReadOnly(dsn, advice string) (*sqlx.DB, error) {
+	path, err := existingFile(dsn, advice)
 	if err != nil {
 		return nil, err
 	}
 	return sqlx.Open(sqlite.DriverName, "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_busy_timeout=10000")
 }
 
-// existingFile returns the path of a DSN of SQLite. It does not repeat what may be a URL with a password.
-func existingFile(dsn string) (string, error) {
+// createIt is what to do about the file of a queue that does not exist.
+const createIt = "; 'migrate up' needs an empty one: create it"
+
+// existingFile returns the path of a DSN of SQLite. The advice is for a file that does not exist. It does not repeat what may be a URL with a password.
+func existingFile(dsn, advice string) (string, error) {
 	path := strings.TrimPrefix(strings.TrimPrefix(dsn, "sqlite:"), "//")
 	if strings.Contains(path, "://") {
 		return "", usage.Errorf("no database has such a URL; give the path of an SQLite file, or a URL as " +
@@ -250,7 +234,7 @@ func existingFile(dsn string) (string, error) {
 	}
 	switch info, err := os.Stat(path); { //nolint:gosec // the operator names the file
 	case errors.Is(err, fs.ErrNotExist):
-		return "", usage.Errorf("there is no file %s; 'migrate up' needs an empty one: create it", path)
+		return "", usage.Errorf("there is no file %s%s", path, advice)
 	case err == nil && info.IsDir():
 		return "", usage.Errorf("%s is a directory; give the path of an SQLite file", path)
 	}

@@ -277,10 +277,15 @@ func TestASchemaIsOfPostgresAndAPrefixOfSQLite(t *testing.T) {
 	r = run(t.Context(), "--database", dsn, "--table-prefix", "mail_", "list")
 	require.Equal(t, ExitUsage, r.status)
 	require.Contains(t, r.errors, "--table-prefix is for SQLite, and the database is one of PostgreSQL: use --schema")
-	// The new database of a move may be of the other kind.
-	r = run(t.Context(), "--database", path, "--schema", "mail", "move", "--to", dsn)
-	require.NotContains(t, r.errors, "--table-prefix is")
-	require.NotContains(t, r.errors, "--schema is")
+	// The new database of a move has flags of its own.
+	r = run(t.Context(), "--database", path, "move", "--to", dsn, "--to-table-prefix", "mail_")
+	require.Equal(t, ExitUsage, r.status)
+	require.Contains(t, r.errors, "--to-table-prefix is for SQLite, and the database is one of PostgreSQL: use --to-schema")
+	r = run(t.Context(), "--database", path, "move", "--to", path, "--to-schema", "mail")
+	require.Equal(t, ExitUsage, r.status)
+	require.Contains(t, r.errors, "--to-schema is for PostgreSQL, and "+path+" is an SQLite file: use --to-table-prefix")
+	r = run(t.Context(), "--database", "mysql://ada:hush@host/app", "--schema", "mail", "list")
+	require.NotContains(t, r.errors, "hush")
 }
 
 func TestAQueueInASchema(t *testing.T) {

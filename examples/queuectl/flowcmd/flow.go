@@ -40,6 +40,7 @@ func list(place placer) *cobra.Command {
 	open := place(cmd)
 	var only []string
 	cmd.Flags().StringSliceVar(&only, "state", nil, "only these states: "+strings.Join(cmdline.Texts(states), ", "))
+	cmdline.WholeLists(cmd.Flags(), "state")
 	limit := cmdline.LimitFlag(cmd, mostListed)
 	asJSON := cmdline.JSONFlag(cmd)
 	completion := cobra.FixedCompletions(cmdline.Texts(states), cobra.ShellCompDirectiveNoFileComp)

@@ -2,6 +2,7 @@ package jobcmd
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,6 +96,12 @@ func (f *timeFlags) instant() (time.Time, error) {
 func (h *Host) priority() *cobra.Command {
 	var to int
 	c := &change{host: h, verb: "priority", done: "changed", from: queuedStates, usual: queuedStates,
+		check: func() error {
+			if int64(int32(to)) != int64(to) {
+				return usage.Errorf("--to is %d; it must be within %d and %d", to, math.MinInt32, math.MaxInt32)
+			}
+			return nil
+		},
 		all: func(ctx context.Context, s *Session, sel queueadmin.Selection, cfg *queueadmin.BulkConfig) (
 			queueadmin.BulkResult, error,
 		) {

@@ -40,6 +40,7 @@ func (f *selectFlags) add(cmd *cobra.Command, from []queue.State, most bool) {
 	f.given = flags
 	flags.StringSliceVar(&f.types, "type", nil, "jobs of these types")
 	flags.StringSliceVar(&f.states, "state", nil, "only these states: "+strings.Join(cmdline.Texts(from), ", "))
+	cmdline.WholeLists(flags, "type", "state")
 	flags.StringVar(&f.key, "key", "", "jobs whose key has this name")
 	if !most {
 		return
@@ -47,6 +48,7 @@ func (f *selectFlags) add(cmd *cobra.Command, from []queue.State, most bool) {
 	flags.StringVar(&f.limitKey, "limit-key", "", "jobs of this limit key")
 	flags.StringVar(&f.user, "user", "", "jobs of this user")
 	flags.StringSliceVar(&f.tags, "tag", nil, "jobs that have all of these tags")
+	cmdline.WholeLists(flags, "tag")
 	flags.DurationVar(&f.olderThan, "older-than", 0, "jobs that were enqueued longer ago, such as 24h")
 	flags.DurationVar(&f.newerThan, "newer-than", 0, "jobs that were enqueued since, such as 30m")
 	flags.StringVar(&f.errorContains, "error", "", "jobs whose last error has this text in it, whatever its case")

@@ -4,7 +4,7 @@ package limitcmd
 import (
 	"context"
 	"fmt"
-	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -45,6 +45,9 @@ func (f *targetFlags) add(cmd *cobra.Command, all bool) {
 }
 
 func (f *targetFlags) target() (queue.Target, error) {
+	if name := f.jobType + f.key + f.prefix; !utf8.ValidString(name) {
+		return queue.Target{}, usage.Errorf("the name %q holds bytes that are no text", name)
+	}
 	switch {
 	case f.all:
 		return queue.ForAll(), nil
@@ -124,12 +127,7 @@ func list(place func(*cobra.Command) jobcmd.Opener) *cobra.Command {
 			}
 			t := printer.NewTable(cmd.OutOrStdout(), "KIND", "NAME", "RUNNING", "STARTS", "PAUSED")
 			for _, l := range limits {
-				starts := ""
-				if l.Rate > 0 {
-					starts = fmt.Sprintf("%d in %v, %d at once", l.Rate, l.Per, l.Burst)
-				}
-				t.Row(l.Kind, l.Name, printer.Unless(l.MaxRunning == 0, fmt.Sprint("at most ", l.MaxRunning)), starts,
-					printer.Unless(!l.Paused, "paused"))
+				t.Row(l.Kind, l.Name, running(l.Limit), starts(l.Limit), printer.Unless(!l.Paused, "paused"))
 			}
 			return t.Flush("no limits")
 		})
@@ -137,25 +135,12 @@ func list(place func(*cobra.Command) jobcmd.Opener) *cobra.Command {
 	return cmd
 }
 
-func set(place func(*cobra.Command) jobcmd.Opener) *cobra.Command {
-	cmd := &cobra.Command{Use: "set", Short: "Limit how many jobs run at once, or how many start in a time",
-		Args: cobra.NoArgs}
-	open := place(cmd)
-	var flags targetFlags
-	flags.add(cmd, false)
-	var l queue.Limit
-	cmd.Flags().IntVar(&l.MaxRunning, "running", 0, "how many run at once")
-	cmd.Flags().IntVar(&l.Rate, "rate", 0, "how many start in each --per")
-	cmd.Flags().DurationVar(&l.Per, "per", time.Minute, "the time of --rate")
-	cmd.Flags().IntVar(&l.Burst, "burst", 0, "how many may start at once after a quiet time (default 1)")
-	cmd.MarkFlagsOneRequired("running", "rate")
-	cmd.RunE = changing(open, &flags, func(ctx context.Context, q *queue.Queue, t queue.Target) (string, error) {
-		if l.Rate == 0 {
-			l.Per = 0
-		}
-		return "limited", q.SetLimit(ctx, t, l)
-	})
-	return cmd
+func running(l queue.Limit) string {
+	return printer.Unless(l.MaxRunning == 0, fmt.Sprint("at most ", l.MaxRunning))
+}
+
+func starts(l queue.Limit) string {
+	return printer.Unless(l.Rate == 0, fmt.Sprintf("%d in %v, %d at once", l.Rate, l.Per, l.Burst))
 }
 
 func remove(place func(*cobra.Command) jobcmd.Opener) *cobra.Command {
