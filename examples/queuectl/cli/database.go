@@ -225,7 +225,8 @@ func openReadOnly(dsn, advice string) (*sqlx.DB, error) {
 // createIt is what to do about the file of a queue that does not exist.
 const createIt = "; 'migrate up' needs an empty one: create it"
 
-// existingFile returns the path of a DSN of SQLite. The advice is for a file that does not exist. It does not repeat what may be a URL with a password.
+// existingFile returns the path of a DSN of SQLite. The advice is for a file that does not exist. It does not repeat
+// what may be a URL with a password.
 func existingFile(dsn, advice string) (string, error) {
 	path := strings.TrimPrefix(strings.TrimPrefix(dsn, "sqlite:"), "//")
 	if strings.Contains(path, "://") {
