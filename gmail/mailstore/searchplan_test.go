@@ -161,10 +161,7 @@ func TestSearchPlans(t *testing.T) {
 		require.NoError(t, err)
 		for _, analyzed := range []bool{false, true} {
 			if analyzed {
-				write(t, s, func(ctx context.Context, tx queue.Tx) error {
-					_, err := tx.ExecContext(ctx, "ANALYZE")
-					return err
-				})
+				dbtest.Analyze(t, db)
 			}
 			for _, q := range usualSearches {
 				searchTwoPages(t, s, large.account, q)
@@ -186,10 +183,7 @@ func TestSearchPlans(t *testing.T) {
 func TestPostgresExpectsToFillAPage(t *testing.T) {
 	db := dbtest.Postgres(t)
 	f := newBenchStore(t, db, "me@example.com", 1_000, 10)
-	write(t, f.Store, func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, "ANALYZE")
-		return err
-	})
+	dbtest.Analyze(t, db)
 	recording := newRecordingDB(t, db)
 	s, err := New(Config{DB: recording})
 	require.NoError(t, err)

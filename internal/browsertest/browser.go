@@ -170,11 +170,15 @@ func (b *Browser) Quiet() {
 const Pale = `(() => {
   const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
   const context = canvas.getContext("2d", { willReadFrequently: true });
+  const known = new Map(); // a page has few colors
   const rgba = (color) => {
-    context.clearRect(0, 0, 1, 1);
-    context.fillStyle = color;
-    context.fillRect(0, 0, 1, 1);
-    return context.getImageData(0, 0, 1, 1).data;
+    if (!known.has(color)) {
+      context.clearRect(0, 0, 1, 1);
+      context.fillStyle = color;
+      context.fillRect(0, 0, 1, 1);
+      known.set(color, context.getImageData(0, 0, 1, 1).data);
+    }
+    return known.get(color);
   };
   const luminance = (color) => {
     const [r, g, b] = [...rgba(color)].slice(0, 3).map((v) => v / 255)

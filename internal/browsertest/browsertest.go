@@ -50,6 +50,8 @@ func options(path, folder string) []chromedp.ExecAllocatorOption {
 		chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		// Pages are open too briefly for what the compilers of scripts find out to pay.
+		chromedp.Flag("js-flags", "--no-opt --no-maglev"),
 	)
 }
 

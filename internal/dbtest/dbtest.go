@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
@@ -179,4 +180,22 @@ func execute(ctx context.Context, t testing.TB, dsn, statement string) {
 	defer func() { require.NoError(t, db.Close()) }()
 	_, err = db.Reader().ExecContext(ctx, statement)
 	require.NoError(t, err)
+}
+
+// Analyze has the engine look at the tables of db, and at no others of its server: their own tests may not have filled
+// them, and would then be planned for as if they were empty.
+func Analyze(t testing.TB, db queue.DB) {
+	t.Helper()
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		tables := "" // of SQLite: all
+		if db.Dialect() == driver.Postgres {
+			err := tx.QueryRowContext(ctx, `
+SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE schemaname = current_schema()`).Scan(&tables)
+			if err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, "ANALYZE "+tables)
+		return err
+	}))
 }

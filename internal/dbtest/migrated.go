@@ -138,7 +138,8 @@ func (d *databases) give(s *schema) {
 // connect returns connections to the PostgreSQL server that all tests of the process use.
 func (d *databases) connect(t testing.TB) *sqlx.DB {
 	t.Helper()
-	dsn := quick(t, server(t))
+	// What it asks of the catalog is little, though the catalog may be large: to start other processes takes longer.
+	dsn := With(t, quick(t, server(t)), "max_parallel_workers_per_gather", "0")
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.server == nil {

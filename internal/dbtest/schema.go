@@ -50,25 +50,29 @@ func (s *schema) drop(ctx context.Context) error {
 const (
 	// Statistics belong to the shape: with them the server may choose another plan than for a new schema.
 	selectShape = `
-SELECT md5(string_agg(line, E'\n' ORDER BY line))
+WITH classes AS MATERIALIZED (
+  SELECT oid, relname, relkind, relpersistence, relacl, reloptions, relreplident, reltuples
+  FROM pg_class WHERE relnamespace = $1::regnamespace
+)
+SELECT md5(string_agg(line, E'\n' ORDER BY line COLLATE "C"))
 FROM (
   SELECT concat_ws(' ', 'class', relname, relkind, relpersistence, relacl, reloptions, relreplident, reltuples) AS line
-  FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind NOT IN ('S', 't')
+  FROM classes WHERE relkind NOT IN ('S', 't')
   UNION ALL
-  SELECT concat_ws(' ', 'column', attrelid::regclass, attnum, attname, atttypid::regtype, attnotnull, attstorage,
+  SELECT concat_ws(' ', 'column', attrelid, attnum, attname, atttypid, attnotnull, attstorage,
     attacl, attstattarget, pg_get_expr(adbin, adrelid))
-  FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+  FROM pg_attribute JOIN classes c ON c.oid = attrelid
   LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-  WHERE relnamespace = $1::regnamespace AND attnum > 0
+  WHERE attnum > 0
   UNION ALL
   SELECT concat_ws(' ', 'index', pg_get_indexdef(indexrelid), indisvalid)
-  FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE relnamespace = $1::regnamespace
+  FROM pg_index JOIN classes c ON c.oid = indexrelid
   UNION ALL
-  SELECT concat_ws(' ', 'constraint', conrelid::regclass, pg_get_constraintdef(oid))
+  SELECT concat_ws(' ', 'constraint', conrelid, pg_get_constraintdef(oid))
   FROM pg_constraint WHERE connamespace = $1::regnamespace
   UNION ALL
   SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(t.oid), tgenabled)
-  FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid WHERE relnamespace = $1::regnamespace AND NOT tgisinternal
+  FROM pg_trigger t JOIN classes c ON c.oid = tgrelid WHERE NOT tgisinternal
   UNION ALL
   SELECT concat_ws(' ', 'function', pg_get_functiondef(oid), proacl) FROM pg_proc
   WHERE pronamespace = $1::regnamespace AND prokind IN ('f', 'p')

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -31,11 +31,11 @@ const (
 type Opener func(ctx context.Context, target string) (queue.DB, error)
 
 // Main is the TestMain of packages that call [Kill]. It runs the tests or, in a process that Kill has started, the
-// work.
-func Main(m *testing.M, open Opener) {
+// work. The migrations are for dbtest.Main.
+func Main(m *testing.M, open Opener, migrations ...dbtest.Migration) {
 	target := os.Getenv(workEnv)
 	if target == "" {
-		goleak.VerifyTestMain(m)
+		dbtest.Main(m, migrations...)
 		return
 	}
 	if err := work(context.Background(), open, target); err != nil {

@@ -34,7 +34,7 @@ var offs = map[string]time.Duration{"ahead": 24 * time.Hour, "behind": -24 * tim
 func TestTheServersClockDecidesWhatIsDue(t *testing.T) {
 	for name, off := range offs {
 		t.Run(name, func(t *testing.T) {
-			dsn := dbtest.PostgresDSN(t)
+			dsn := dbtest.MigratedDSN(t)
 			right, wrong := machineOff(t, dsn, 0), machineOff(t, dsn, off)
 			due, err := right.Enqueue(t.Context(), tick.New(1, nil))
 			require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestAFirstAnswerThatTookLongIsAskedForAgain(t *testing.T) {
 func TestTheServersClockDecidesWhenSchedulesFire(t *testing.T) {
 	for name, off := range offs {
 		t.Run(name, func(t *testing.T) {
-			dsn := dbtest.PostgresDSN(t)
+			dsn := dbtest.MigratedDSN(t)
 			right, wrong := machineOff(t, dsn, 0), machineOff(t, dsn, off)
 			began := time.Now()
 			require.NoError(t, wrong.SetSchedule(t.Context(), queue.Schedule{

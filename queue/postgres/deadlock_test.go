@@ -28,7 +28,7 @@ func named(t *testing.T, dsn, name string) (*queue.Queue, *postgres.DB) {
 // others who enqueue under that key, nor they in its.
 func TestEnqueueUnderTheKeyOfTheJobThatIsCompleted(t *testing.T) {
 	const rounds, others = 40, 3
-	q, db := named(t, dbtest.PostgresDSN(t), "one")
+	q, db := named(t, dbtest.MigratedDSN(t), "one")
 	next := benchJob.New(1, &queue.Options{Key: queue.Coalesce("k")})
 	_, err := q.Enqueue(t.Context(), next)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestEnqueueUnderTheKeyOfTheJobThatIsCompleted(t *testing.T) {
 // Retrying many jobs and enqueueing under the same keys happen beside each other.
 func TestRedriveBesideEnqueueMany(t *testing.T) {
 	const keys, rounds = 90, 8
-	dsn := dbtest.PostgresDSN(t)
+	dsn := dbtest.MigratedDSN(t)
 	q, _ := named(t, dsn, "redrive")
 	theirs, _ := named(t, dsn, "enqueue")
 	many := make([]queue.NewJob, keys)

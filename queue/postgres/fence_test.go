@@ -22,7 +22,7 @@ type fenced struct {
 
 func newFenced(t *testing.T) *fenced {
 	t.Helper()
-	dsn, err := url.Parse(dbtest.PostgresDSN(t))
+	dsn, err := url.Parse(dbtest.MigratedDSN(t))
 	require.NoError(t, err)
 	f := &fenced{proxy: startSlowProxy(t, dsn.Host, 0)}
 	dsn.Host = f.proxy.listener.Addr().String()

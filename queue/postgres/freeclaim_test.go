@@ -147,7 +147,7 @@ func TestAClaimOfHeldJobsKeepsToItsBytes(t *testing.T) {
 
 // Who sets a limit waits for the claims that have not seen it, so that the next claim counts what they have taken.
 func TestALimitIsSetWhenTheClaimsUnderWayHaveEnded(t *testing.T) {
-	dsn := dbtest.PostgresDSN(t)
+	dsn := dbtest.MigratedDSN(t)
 	name := "limiter-" + t.Name()
 	db, limiter := machine(t, dsn, "claimer"), machine(t, dsn, name)
 	require.NoError(t, queue.Migrate(t.Context(), db))

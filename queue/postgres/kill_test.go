@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
-func TestMain(m *testing.M) { jobtree.Main(m, openWorkload) }
+func TestMain(m *testing.M) { jobtree.Main(m, openWorkload, queue.Migrate) }
 
 func openWorkload(ctx context.Context, dsn string) (queue.DB, error) {
 	return postgres.Open(ctx, dsn, nil)
@@ -18,5 +18,5 @@ func openWorkload(ctx context.Context, dsn string) (queue.DB, error) {
 
 func TestKilledProcessesLoseAndDoubleNothing(t *testing.T) {
 	// The server lives on, and what it has told is safe with it, on the disk or not yet.
-	jobtree.Kill(t, openWorkload, dbtest.PostgresDSN(t)+"&synchronous_commit=off")
+	jobtree.Kill(t, openWorkload, dbtest.MigratedDSN(t)+"&synchronous_commit=off")
 }

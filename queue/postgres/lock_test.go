@@ -151,7 +151,7 @@ func TestADeadWorkersJobsDoNotWaitForOneThatIsHeld(t *testing.T) {
 
 // Many ends in one transaction, and many jobs canceled in another: neither has what the other wants next.
 func TestCancelAllAndEndsDoNotWaitForEachOther(t *testing.T) {
-	dsn := dbtest.PostgresDSN(t)
+	dsn := dbtest.MigratedDSN(t)
 	name := "rivals-" + t.Name()
 	admin, db := machine(t, dsn, "admin"), machine(t, dsn, name)
 	require.NoError(t, queue.Migrate(t.Context(), admin))
@@ -226,7 +226,7 @@ func TestAClaimPassesOverTypesOfWhichAllIsHeld(t *testing.T) {
 
 // The first jobs that coalesce bring the limit with them, which is one row for all: who waits for it has no key yet.
 func TestTheFirstJobsThatCoalesceDoNotWaitForEachOther(t *testing.T) {
-	dsn := dbtest.PostgresDSN(t)
+	dsn := dbtest.MigratedDSN(t)
 	name := "second-" + t.Name()
 	admin, db := machine(t, dsn, "admin"), machine(t, dsn, name)
 	require.NoError(t, queue.Migrate(t.Context(), admin))
@@ -255,7 +255,7 @@ func TestTheFirstJobsThatCoalesceDoNotWaitForEachOther(t *testing.T) {
 
 // Behind a pooler nobody listens: who commits a transaction of their own tells the dispatchers of the same process so.
 func TestTransactionsOfOnesOwnWakeThisProcessBehindAPooler(t *testing.T) {
-	db, err := postgres.Open(t.Context(), dbtest.PostgresDSN(t), &postgres.Config{Pooled: true})
+	db, err := postgres.Open(t.Context(), dbtest.MigratedDSN(t), &postgres.Config{Pooled: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	require.NoError(t, queue.Migrate(t.Context(), db))

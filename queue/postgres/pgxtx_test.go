@@ -15,7 +15,7 @@ import (
 // A transaction that has ended takes no jobs, however it has ended: they would be lost, or stored whatever becomes of
 // the rest.
 func TestAnEndedTransactionOfPgxIsRefused(t *testing.T) {
-	dsn := dbtest.PostgresDSN(t)
+	dsn := dbtest.MigratedDSN(t)
 	db, err := postgres.Open(t.Context(), dsn, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()

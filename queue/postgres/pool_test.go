@@ -20,7 +20,7 @@ import (
 
 // A queue on the program's own pool works as on one of a DSN, and leaves the pool open.
 func TestOpenPool(t *testing.T) {
-	pool, err := pgxpool.New(t.Context(), dbtest.PostgresDSN(t))
+	pool, err := pgxpool.New(t.Context(), dbtest.MigratedDSN(t))
 	require.NoError(t, err)
 	defer pool.Close()
 	db, err := postgres.OpenPool(t.Context(), pool, nil)
@@ -50,7 +50,7 @@ func TestOpenPool(t *testing.T) {
 func TestOpenPoolRefuses(t *testing.T) {
 	_, err := postgres.OpenPool(t.Context(), nil, nil)
 	require.ErrorContains(t, err, "pgxpool.New")
-	pool, err := pgxpool.New(t.Context(), dbtest.PostgresDSN(t))
+	pool, err := pgxpool.New(t.Context(), dbtest.MigratedDSN(t))
 	require.NoError(t, err)
 	defer pool.Close()
 	_, err = postgres.OpenPool(t.Context(), pool, &postgres.Config{Pooled: true})
@@ -116,7 +116,7 @@ func (r plainRows) Next(dest []sqldriver.Value) error {
 
 // Any driver of database/sql will do for a transaction of the program's own, also one that knows no arrays.
 func TestATransactionOfADriverWithoutArrays(t *testing.T) {
-	dsn := dbtest.PostgresDSN(t)
+	dsn := dbtest.MigratedDSN(t)
 	db, err := postgres.Open(t.Context(), dsn, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()

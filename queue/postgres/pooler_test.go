@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/postroom-go/postroom/internal/costtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver/drivertest"
@@ -32,15 +33,13 @@ func pgbouncer(t *testing.T) string {
 
 // All that a driver promises holds when each transaction may get another connection of a pool of three.
 func TestDriverBehindAPooler(t *testing.T) {
+	costtest.SkipUnderRace(t)
 	program := pgbouncer(t)
 	if testing.Short() {
 		t.Skip("the suite behind a pooler is left out of short tests")
 	}
 	drivertest.Run(t, func(t *testing.T) queue.DB {
-		db, err := postgres.Open(t.Context(), pooler(t, program), &postgres.Config{Pooled: true})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		return db
+		return openDSN(t, pooler(t, program), &postgres.Config{Pooled: true})
 	})
 }
 
@@ -83,10 +82,10 @@ pool_mode = transaction
 default_pool_size = 3
 `
 
-// pooler runs PgBouncer in transaction mode before a new schema and returns its URL.
+// pooler runs PgBouncer in transaction mode before an empty schema and returns its URL.
 func pooler(t *testing.T, program string) string {
 	t.Helper()
-	server, err := pgx.ParseConfig(dbtest.PostgresDSN(t))
+	server, err := pgx.ParseConfig(dbtest.MigratedDSN(t))
 	require.NoError(t, err)
 	port, password := freePort(t), ""
 	if server.Password != "" {

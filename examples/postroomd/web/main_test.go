@@ -24,10 +24,12 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/web/access"
 	"github.com/postroom-go/postroom/internal/browsertest"
 	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/internal/scrypt"
 	"github.com/postroom-go/postroom/safety/stop"
 )
 
 func TestMain(m *testing.M) {
+	scrypt.WorkFactor = 10 // a passphrase costs a millisecond
 	// This one begins with the program.
 	goleak.VerifyTestMain(browsertest.Main(m), goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
 		goleak.Cleanup(func(code int) { os.Exit(sorted.remove(code)) }))
