@@ -60,17 +60,18 @@ FROM /*q.*/job_edges
 WHERE from_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1)
 ORDER BY from_node, to_node`
 
+	// Their parameters are in order, which a program's own transaction of SQLite binds by their first appearance.
 	addFlowNodes = `
 UPDATE /*q.*/job_flows
-SET nodes = nodes + $2,
-  updated_at = $3
-WHERE id = $1`
+SET nodes = nodes + $1,
+  updated_at = $2
+WHERE id = $3`
 
 	addNodeJobs = `
 UPDATE /*q.*/job_nodes
-SET total = total + $2,
-  updated_at = $3
-WHERE id = $1`
+SET total = total + $1,
+  updated_at = $2
+WHERE id = $3`
 
 	setCanceling = `
 UPDATE /*q.*/job_flows
@@ -249,7 +250,7 @@ func (s *Store) AddNodes(
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, addFlowNodes, flowID, len(nodes), dbtime.Of(tx.Now()))
+	_, err = tx.ExecContext(ctx, addFlowNodes, len(nodes), dbtime.Of(tx.Now()), flowID)
 	return err
 }
 
@@ -273,7 +274,7 @@ func (s *Store) insertAll(ctx context.Context, tx *driver.WriteTx, into string, 
 
 // AddJobs implements [driver.FlowWriter].
 func (s *Store) AddJobs(ctx context.Context, tx *driver.WriteTx, nodeID string, n int) error {
-	_, err := tx.ExecContext(ctx, addNodeJobs, nodeID, n, dbtime.Of(tx.Now()))
+	_, err := tx.ExecContext(ctx, addNodeJobs, n, dbtime.Of(tx.Now()), nodeID)
 	return err
 }
 
