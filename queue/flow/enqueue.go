@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/txlock"
 )
 
 var (
@@ -49,7 +50,7 @@ func EnqueueTx(ctx context.Context, q *queue.Queue, tx queue.Tx, f *Flow) (id st
 	if err := f.validate(nil); err != nil {
 		return "", wrap("enqueue", "", err)
 	}
-	w, err := writerOf(ctx, q, tx)
+	w, err := writerOf(q, tx)
 	if err != nil {
 		return "", wrap("enqueue", "", err)
 	}
@@ -58,7 +59,9 @@ func EnqueueTx(ctx context.Context, q *queue.Queue, tx queue.Tx, f *Flow) (id st
 		return "", err
 	}
 	w.flow = unique.String()
-	err = w.store.AddFlow(ctx, w.tx, driver.Flow{ID: w.flow, Name: f.name, Deadline: f.opts.Deadline})
+	err = w.call(ctx, func(tx *driver.WriteTx) error {
+		return w.store.AddFlow(ctx, tx, driver.Flow{ID: w.flow, Name: f.name, Deadline: f.opts.Deadline})
+	})
 	if err == nil {
 		err = w.add(ctx, f, time.Time{})
 	}
@@ -72,7 +75,7 @@ func EnqueueTx(ctx context.Context, q *queue.Queue, tx queue.Tx, f *Flow) (id st
 type writer struct {
 	q     *queue.Queue
 	store driver.FlowStore
-	tx    *driver.WriteTx
+	tx    queue.Tx // as it is given
 	flow  string
 
 	// Jobs that are not stored yet, and their nodes.
@@ -84,23 +87,30 @@ type writer struct {
 	canceled bool
 }
 
-func writerOf(ctx context.Context, q *queue.Queue, tx queue.Tx) (*writer, error) {
+func writerOf(q *queue.Queue, tx queue.Tx) (*writer, error) {
 	store, err := storeOf(q)
 	if err != nil {
 		return nil, err
 	}
-	d := q.DB().Driver()
-	adopted, err := d.Adopt(ctx, tx, driver.Now(d))
+	return &writer{q: q, store: store, tx: tx}, nil
+}
+
+// call calls fn while no other call works in the transaction. What iterates over jobs may make calls in it, and is not
+// called by fn.
+func (w *writer) call(ctx context.Context, fn func(tx *driver.WriteTx) error) error {
+	d := w.q.DB().Driver()
+	tx, leave, err := txlock.Adopt(ctx, d, w.tx, driver.Now(d))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &writer{q: q, store: store, tx: adopted}, nil
+	defer leave()
+	return fn(tx)
 }
 
 var errNoQueue = errors.New("the Queue is nil: make one with queue.New")
 
 func storeOf(q *queue.Queue) (driver.FlowStore, error) {
-	if q == nil {
+	if q == nil || q.DB() == nil {
 		return nil, errNoQueue
 	}
 	store, ok := driver.As[driver.FlowStore](q.DB().Driver())
@@ -128,7 +138,7 @@ func (w *writer) add(ctx context.Context, f *Flow, deadline time.Time) error {
 	if err := w.flush(ctx); err != nil {
 		return err
 	}
-	return w.store.AddNodes(ctx, w.tx, w.flow, nodes, edges)
+	return w.call(ctx, func(tx *driver.WriteTx) error { return w.store.AddNodes(ctx, tx, w.flow, nodes, edges) })
 }
 
 // portion is the number of jobs in memory at a time.
