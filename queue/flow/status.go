@@ -15,7 +15,7 @@ import (
 type State = driver.FlowState
 
 // The states. A flow is running from the beginning. It has failed if one of its nodes has failed that no node comes
-// after with [AfterEnd], else it is canceled if one was canceled so.
+// after with [AfterEnd], else it is canceled if one was canceled so, or by [Cancel].
 const (
 	Waiting   = driver.FlowWaiting   // a node: for others
 	Running   = driver.FlowRunning   // a node: its jobs may start
@@ -166,8 +166,9 @@ func CountsOf(ctx context.Context, a *queue.Attempt, name string) (Counts, error
 
 // Cancel cancels all jobs of a flow that have not ended, as [queue.Queue.Cancel] does each, in transactions of 1,000,
 // and returns when they are canceled, or others are canceling the rest. A handler that runs learns of it at its next
-// heartbeat. The error is [queue.ErrFinished] if the flow has ended, [ErrNotFound], or [driver.ErrJobMoves] while
-// queueadmin.Move moves the flow. If the process dies meanwhile, dispatchers go on with it.
+// heartbeat. A flow whose jobs all end by themselves meanwhile has ended as they have. The error is [queue.ErrFinished]
+// if the flow has ended, [ErrNotFound], or [driver.ErrJobMoves] while queueadmin.Move moves the flow. If the process
+// dies meanwhile, dispatchers go on with it.
 func Cancel(ctx context.Context, q *queue.Queue, id string) error {
 	return change(ctx, q, "cancel", id, driver.FlowStore.CancelFlow)
 }

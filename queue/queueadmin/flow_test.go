@@ -81,6 +81,7 @@ func TestVerifyCountsTheJobsOfFlows(t *testing.T) {
 			"UPDATE job_nodes SET total = 3 WHERE name = 'batch'": "counted the ends of its jobs",
 			"UPDATE job_edges SET passed = 2":                     "waits for those before it",
 			"UPDATE job_flows SET nodes = 7":                      "counted its nodes",
+			"UPDATE job_flows SET state = 'canceled'":             "is canceled only if",
 			"UPDATE jobs SET node = 'none' WHERE hold = 4":        "is released when that opens",
 		} {
 			require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {

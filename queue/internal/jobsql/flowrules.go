@@ -50,6 +50,15 @@ WHERE nodes <> (SELECT COUNT(*) FROM /*q.*/job_nodes WHERE flow_id = /*q.*/job_f
   OR ended <> (SELECT COUNT(*) FROM /*q.*/job_nodes WHERE flow_id = /*q.*/job_flows.id AND finished_at IS NOT NULL)
   OR (finished_at IS NULL) = (state IN ('completed', 'failed', 'canceled'))
   OR (finished_at IS NOT NULL) <> (nodes = ended)`},
+	{"a flow is canceled only if one of its nodes or jobs was", `
+SELECT id
+FROM /*q.*/job_flows
+WHERE state = 'canceled'
+  AND NOT EXISTS (
+    SELECT 1
+    FROM /*q.*/job_nodes
+    WHERE flow_id = /*q.*/job_flows.id
+      AND (/*q.*/job_nodes.state = 'canceled' OR /*q.*/job_nodes.canceled > 0 OR moving = 1))`},
 	{"a job that waits for its node is released when that opens", `
 SELECT /*q.*/jobs.id
 FROM /*q.*/jobs
