@@ -90,8 +90,8 @@ func TestCancelWhileANodeIsRetried(t *testing.T) {
 	require.Equal(t, "canceled, first canceled 1/1, many canceled 2500/2500", shape(t, q, id))
 }
 
-// What is left of a flow completes before its cancellation reaches it: the flow is canceled if something of it was, also
-// before, and else it has ended as it would have.
+// What is left of a flow completes before its cancellation reaches it: the flow is canceled if something of it was,
+// also before, and else it has ended as it would have.
 func TestAFlowCompletesWhileItIsCanceled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		q := newQueue(t, db)
