@@ -35,8 +35,9 @@ type FlowWriter interface {
 	CancelFlow(ctx context.Context, tx *WriteTx, flowID string) error
 	// RetryFlow has the failed and canceled jobs of a flow run again, in its nodes that have not completed. Of these,
 	// one that has an edge from another waits for it, whatever its policy. It returns [ErrFlowNotFound],
-	// [ErrNotFinished] if the flow has not ended, [ErrFinished] if there is none of them, or [ErrJobMoves] while a node
-	// is frozen.
+	// [ErrNotFinished] if the flow goes on, [ErrFinished] if there is none of them, or [ErrJobMoves] while a node
+	// is frozen. A flow goes on that has not ended, unless all its nodes that are left wait and DoTasks has nothing to do
+	// about them.
 	RetryFlow(ctx context.Context, tx *WriteTx, flowID string) error
 	// DoTasks does a portion of what is to be done about many jobs: those of nodes that have opened, been canceled or
 	// are retried. Claims do it too. It reports whether more may be left, other than what another transaction is doing.

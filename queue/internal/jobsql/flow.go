@@ -86,29 +86,6 @@ FROM /*q.*/job_nodes
 WHERE flow_id = $1
   AND finished_at IS NULL`
 
-	retryTasks = `
-INSERT INTO /*q.*/job_node_tasks (node, task)
-SELECT id, 'retry'
-FROM /*q.*/job_nodes
-WHERE flow_id = $1
-  AND state IN ('failed', 'canceled')`
-
-	retryNodes = `
-UPDATE /*q.*/job_nodes
-SET state = 'retrying',
-  finished_at = NULL,
-  updated_at = $2
-WHERE flow_id = $1
-  AND state IN ('failed', 'canceled')`
-
-	// Nodes that ran after the end of others wait for them again.
-	waitAgain = `
-UPDATE /*q.*/job_edges
-SET passed = 0
-WHERE passed = 1
-  AND from_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1 AND state = 'retrying')
-  AND to_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1 AND state = 'retrying')`
-
 	selectFlowOfNode = `
 SELECT flow_id
 FROM /*q.*/job_nodes
@@ -295,39 +272,6 @@ func (s *Store) CancelFlow(ctx context.Context, tx *driver.WriteTx, flowID strin
 	}
 	_, err = tx.ExecContext(ctx, cancelNodes, flowID)
 	return err
-}
-
-// RetryFlow implements [driver.FlowWriter].
-func (s *Store) RetryFlow(ctx context.Context, tx *driver.WriteTx, flowID string) error {
-	f, err := s.lockFlow(ctx, tx, flowID)
-	switch {
-	case err != nil:
-		return err
-	case !f.State.Finished():
-		return driver.ErrNotFinished
-	}
-	if err := s.stays(ctx, tx, flowID); err != nil {
-		return err
-	}
-	res, err := tx.ExecContext(ctx, retryTasks, flowID)
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return orError(err, driver.ErrFinished)
-	}
-	if _, err := tx.ExecContext(ctx, retryNodes, flowID, dbtime.Of(tx.Now())); err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, waitAgain, flowID)
-	return err
-}
-
-func orError(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // PruneFlows implements [driver.FlowWriter].
