@@ -184,6 +184,30 @@ func TestRetryOfAFlowThatStandsStill(t *testing.T) {
 	})
 }
 
+// There is nothing to retry where all jobs that have ended badly were deleted.
+func TestRetryOfAFlowWithoutItsJobs(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := newQueue(t, db)
+		f := flow.New("f", nil)
+		f.Add("one", number.New(1, nil))
+		f.AddMany("none", nil, flow.After("one"))
+		id := enqueue(t, q, f)
+		require.NoError(t, flow.Cancel(t.Context(), q, id))
+		exec(t, q, "DELETE FROM jobs")
+		require.NoError(t, flow.Retry(t.Context(), q, id), "a node without jobs runs again")
+		require.Equal(t, "canceled, none canceled 0/0, one canceled 1/1", shape(t, q, id))
+
+		id = enqueue(t, q, flow.Chain(number.New(1, nil), number.New(2, nil)))
+		require.NoError(t, flow.Cancel(t.Context(), q, id))
+		exec(t, q, "DELETE FROM jobs WHERE node LIKE '%/1'")
+		require.NoError(t, flow.Retry(t.Context(), q, id), "one is left")
+		work(t, q, register)
+		exec(t, q, "DELETE FROM jobs")
+		require.ErrorIs(t, flow.Retry(t.Context(), q, id), queue.ErrFinished)
+		require.Equal(t, "canceled, 1 canceled 1/1, 2 canceled 1/1", shape(t, q, id))
+	})
+}
+
 func exec(t *testing.T, q *queue.Queue, statement string) {
 	t.Helper()
 	require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {

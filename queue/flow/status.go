@@ -178,8 +178,8 @@ func Cancel(ctx context.Context, q *queue.Queue, id string) error {
 // retried, too. It does the same to a flow that stands still: a job of a canceled node was retried by itself, and
 // nothing else is left. A job whose ExpiresAt, or whose flow's deadline, is over is canceled again. A job whose key
 // another has taken stays as it is. Retry returns when the jobs are queued. The error is [queue.ErrNotFinished] if the
-// flow goes on, [queue.ErrFinished] if there is no such job, [ErrNotFound], or [driver.ErrJobMoves] while
-// queueadmin.Move moves the flow.
+// flow goes on, [queue.ErrFinished] if there is no such job nor a canceled node that has none, [ErrNotFound], or
+// [driver.ErrJobMoves] while queueadmin.Move moves the flow.
 func Retry(ctx context.Context, q *queue.Queue, id string) error {
 	return change(ctx, q, "retry", id, driver.FlowStore.RetryFlow)
 }

@@ -12,6 +12,19 @@ const (
 	selectFlowHasTasks = `
 SELECT EXISTS (SELECT 1 FROM /*q.*/job_node_tasks WHERE node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1))`
 
+	// A node that never had jobs runs again, too.
+	selectRetriable = `
+SELECT EXISTS (
+  SELECT 1
+  FROM /*q.*/job_nodes
+  WHERE flow_id = $1
+    AND state IN ('failed', 'canceled')
+    AND (total = 0 OR EXISTS (
+      SELECT 1
+      FROM /*q.*/jobs
+      WHERE node = /*q.*/job_nodes.id
+        AND /*q.*/jobs.state IN ('failed', 'canceled'))))`
+
 	retryTasks = `
 INSERT INTO /*q.*/job_node_tasks (node, task)
 SELECT id, 'retry'
@@ -45,15 +58,18 @@ func (s *Store) RetryFlow(ctx context.Context, tx *driver.WriteTx, flowID string
 	if err == nil {
 		err = s.stays(ctx, tx, flowID)
 	}
+	retriable := false
+	if err == nil {
+		retriable, err = exists(ctx, tx, selectRetriable, flowID)
+	}
+	if err == nil && !retriable {
+		err = driver.ErrFinished
+	}
 	if err != nil {
 		return err
 	}
-	res, err := tx.ExecContext(ctx, retryTasks, flowID)
-	if err != nil {
+	if _, err := tx.ExecContext(ctx, retryTasks, flowID); err != nil {
 		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return orError(err, driver.ErrFinished)
 	}
 	if _, err := tx.ExecContext(ctx, retryNodes, flowID, dbtime.Of(tx.Now())); err != nil {
 		return err
@@ -84,11 +100,4 @@ func exists(ctx context.Context, tx *driver.WriteTx, query string, args ...any) 
 		return found, err
 	}, query, args...)
 	return slices.Contains(found, true), err
-}
-
-func orError(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
