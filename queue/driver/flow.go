@@ -23,10 +23,9 @@ type FlowWriter interface {
 	// LockFlow returns a flow and its nodes as the transaction sees them, or [ErrFlowNotFound].
 	LockFlow(ctx context.Context, tx *WriteTx, flowID string) (*Flow, []Node, error)
 	// AddNodes adds nodes to a flow, which runs again if it had ended, and edges to them: the ID, Name and Total of
-	// each node, whose
-	// jobs the transaction has inserted, as waiting if the node has predecessors. A node waits for those of its
-	// predecessors that have not ended. A predecessor
-	// that has ended, and not as the edge demands, cancels it. The error is [ErrFinished] for a flow that is canceled.
+	// each node, whose jobs the transaction has inserted, as waiting if the node has predecessors. A node waits for
+	// those of its predecessors that have not ended. A predecessor that has ended, and not as the edge demands, cancels
+	// it, and by [EdgeFail] all nodes that have not ended. The error is [ErrFinished] for a flow that is canceled.
 	AddNodes(ctx context.Context, tx *WriteTx, flowID string, nodes []Node, edges []Edge) error
 	// AddJobs counts n more jobs of a node that has not ended, which the transaction has inserted.
 	AddJobs(ctx context.Context, tx *WriteTx, nodeID string, n int) error

@@ -2,7 +2,6 @@ package jobsql
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -166,87 +165,6 @@ func (s *Store) forUpdate() string {
 		return "\nFOR NO KEY UPDATE"
 	}
 	return ""
-}
-
-// AddNodes implements [driver.FlowWriter].
-func (s *Store) AddNodes(
-	ctx context.Context, tx *driver.WriteTx, flowID string, nodes []driver.Node, edges []driver.Edge,
-) error {
-	f, existing, err := s.LockFlow(ctx, tx, flowID)
-	if err != nil {
-		return err
-	}
-	if f.State == driver.FlowCanceling || f.State == driver.FlowCanceled {
-		return driver.ErrFinished
-	}
-	states := make(map[string]driver.FlowState, len(existing))
-	for i := range existing {
-		states[existing[i].ID] = existing[i].State
-	}
-	waits, after := make(map[string]int), make(map[string]bool)
-	var tasks, edgeRows, nodeRows [][]any
-	handled := false // a failure that the flow may have counted
-	for _, e := range edges {
-		at := states[e.From]
-		e.Passed = at == driver.FlowCompleted || (at.Finished() && e.Policy == driver.EdgeRun)
-		after[e.To] = true
-		passed := 1
-		if !e.Passed {
-			passed = 0
-			waits[e.To]++
-		}
-		edgeRows = append(edgeRows, []any{e.From, e.To, string(e.Policy), passed})
-		handled = handled || (at.Finished() && e.Policy == driver.EdgeRun)
-		if at.Finished() && !e.Passed {
-			tasks = append(tasks, []any{e.To, "cancel", "what it waits for has " + string(at)})
-		}
-	}
-	for _, n := range nodes {
-		state := driver.FlowRunning
-		if waits[n.ID] > 0 {
-			state = driver.FlowWaiting
-		} else if n.Total == 0 || after[n.ID] {
-			tasks = append(tasks, []any{n.ID, "release", nil})
-		}
-		nodeRows = append(nodeRows, []any{n.ID, flowID, n.Name, string(state), waits[n.ID], n.Total, tx.Now()})
-	}
-	for _, t := range []struct {
-		into string
-		rows [][]any
-	}{
-		{"/*q.*/job_nodes (id, flow_id, name, state, waits, total, updated_at)", nodeRows},
-		{"/*q.*/job_edges (from_node, to_node, policy, passed)", edgeRows},
-		{"/*q.*/job_node_tasks (node, task, reason)", tasks},
-	} {
-		if err := s.insertAll(ctx, tx, t.into, t.rows); err != nil {
-			return err
-		}
-	}
-	if handled {
-		if _, err := tx.ExecContext(ctx, recountBad, flowID); err != nil {
-			return err
-		}
-	}
-	_, err = tx.ExecContext(ctx, addFlowNodes, len(nodes), dbtime.Of(tx.Now()), flowID)
-	return err
-}
-
-// insertAll inserts rows, many with each statement.
-func (s *Store) insertAll(ctx context.Context, tx *driver.WriteTx, into string, rows [][]any) error {
-	for some := range slices.Chunk(rows, 100) {
-		insert := &statement{dialect: s.Engine}
-		insert.add("INSERT INTO " + into + "\nVALUES ")
-		for i, values := range some {
-			if i > 0 {
-				insert.add(", ")
-			}
-			insert.list(values)
-		}
-		if _, err := tx.ExecContext(ctx, insert.text.String(), insert.args...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // AddJobs implements [driver.FlowWriter].
