@@ -2,6 +2,8 @@ package driver
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -160,8 +162,15 @@ func TasksLeft(ctx context.Context, d Driver) (bool, error) {
 
 // A NodeRef is the node of a job that is enqueued.
 type NodeRef struct {
-	ID    string
-	Waits bool // the node has not opened
+	ID     string
+	Waits  bool // the node has not opened
+	Number int  // of the job among those that are enqueued for the node, counted from 0: for errors
+}
+
+// String names the job in errors.
+func (r NodeRef) String() string {
+	_, name, _ := strings.Cut(r.ID, "/")
+	return fmt.Sprintf("node %q, jobs[%d]", name, r.Number)
 }
 
 type nodeKey struct{}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -21,9 +23,9 @@ var (
 	ErrDuplicate = errors.New("a job of the flow is a duplicate: another job has its key")
 )
 
-// Enqueue stores a flow with all its jobs in one transaction, and returns its id. On any error nothing is stored. A
-// SQLite database takes no other write meanwhile, which is some seconds for a million jobs: a flow that large may also
-// be grown, with [AddTx].
+// Enqueue stores a flow with all its jobs in one transaction, and returns its id. On any error nothing is stored. The
+// error of a job names its node and the job's number in it, counted from 0. A SQLite database takes no other write
+// meanwhile, which is some seconds for a million jobs: a flow that large may also be grown, with [AddTx].
 func Enqueue(ctx context.Context, q *queue.Queue, f *Flow) (id string, err error) {
 	if q == nil {
 		return "", wrap("enqueue", "", errNoQueue)
@@ -152,7 +154,7 @@ func (w *writer) jobs(
 		return 0, nil
 	}
 	for job := range jobs {
-		job.ExpiresAt = earlier(job.ExpiresAt, deadline)
+		job.ExpiresAt, node.Number = earlier(job.ExpiresAt, deadline), total
 		w.waiting, w.nodes = append(w.waiting, job), append(w.nodes, node)
 		total++
 		if len(w.waiting) == portion {
@@ -175,10 +177,23 @@ func (w *writer) flush(ctx context.Context) error {
 	}
 	for i := range results {
 		if results[i].Duplicate {
-			return fmt.Errorf("%w: %s %q, which job %s has", ErrDuplicate, w.waiting[i].Type, w.waiting[i].Key.Name,
-				results[i].ID)
+			return w.duplicate(ctx, i, results[i].ID)
 		}
 	}
 	w.waiting, w.nodes = w.waiting[:0], w.nodes[:0]
 	return nil
+}
+
+// duplicate returns the error of a job whose key another one has. That one may be of the flow, and not exist any more
+// when the transaction has been rolled back.
+func (w *writer) duplicate(ctx context.Context, i int, id string) error {
+	key, holder := w.waiting[i].Key.Name, "job "+id
+	if other, err := w.q.JobTx(ctx, w.tx, id); err == nil {
+		key = other.Key.Name // as it is stored: what UniqueBy returns cannot be read
+		if flow, node, _ := strings.Cut(other.Node, "/"); flow == w.flow {
+			holder = fmt.Sprintf("another job of the flow, in node %q,", node)
+		}
+	}
+	key = strings.Join(strings.FieldsFunc(key, unicode.IsControl), " ")
+	return fmt.Errorf("%w: %s: key %q of type %s, which %s has", ErrDuplicate, w.nodes[i], key, w.waiting[i].Type, holder)
 }
