@@ -136,19 +136,28 @@ func (q *Queue) prepare(ctx context.Context, jobs []NewJob) ([]driver.InsertJob,
 	rows := make([]driver.InsertJob, len(jobs))
 	for i := range jobs {
 		row, err := q.hooked(ctx, &jobs[i])
+		if row.TraceParent = parent; err == nil && nodes != nil {
+			err = ofNode(&row, nodes[i])
+		}
 		if err != nil {
 			return nil, atJob(err, i, len(jobs), nodes)
-		}
-		if row.TraceParent = parent; nodes != nil {
-			row.Node, row.Waits = nodes[i].ID, nodes[i].Waits
-			if row.Sequence != "" {
-				return nil, atJob(fmt.Errorf("%w: a job of a flow has no Sequence (%q): its order is that of the nodes",
-					ErrInvalidJob, cutID(row.Sequence)), i, len(jobs), nodes)
-			}
 		}
 		rows[i] = row
 	}
 	return rows, nil
+}
+
+// ofNode makes a job one of a node, after the hooks.
+func ofNode(row *driver.InsertJob, node driver.NodeRef) error {
+	if row.Sequence != "" {
+		return fmt.Errorf("%w: a job of a flow has no Sequence (%q): its order is that of the nodes", ErrInvalidJob,
+			cutID(row.Sequence))
+	}
+	row.Node, row.Waits = node.ID, node.Waits
+	if by := dbtime.Truncate(node.Deadline); !by.IsZero() && (row.ExpiresAt.IsZero() || by.Before(row.ExpiresAt)) {
+		row.ExpiresAt = by
+	}
+	return nil
 }
 
 // atJob adds to an error which of the n jobs it is about, in its node if it has one.

@@ -165,6 +165,8 @@ type NodeRef struct {
 	ID     string
 	Waits  bool // the node has not opened
 	Number int  // of the job among those that are enqueued for the node, counted from 0: for errors
+	// Deadline is the time at which the job expires at the latest, whatever a hook has made of it; zero: none.
+	Deadline time.Time
 }
 
 // String names the job in errors.

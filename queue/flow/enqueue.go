@@ -154,7 +154,7 @@ func (w *writer) jobs(
 		return 0, nil
 	}
 	for job := range jobs {
-		job.ExpiresAt, node.Number = earlier(job.ExpiresAt, deadline), total
+		job.ExpiresAt, node.Number, node.Deadline = earlier(job.ExpiresAt, deadline), total, deadline
 		w.waiting, w.nodes = append(w.waiting, job), append(w.nodes, node)
 		total++
 		if len(w.waiting) == portion {

@@ -1,8 +1,10 @@
 package flow_test
 
 import (
+	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,5 +45,22 @@ func TestErrorsNameTheJob(t *testing.T) {
 		_, err = flow.Enqueue(t.Context(), q, flow.Chain(by(7, 0)))
 		require.ErrorIs(t, err, flow.ErrDuplicate)
 		require.ErrorContains(t, err, `node "1", jobs[0]: key "by N" of type keyed, which job `+taken.ID+` has`)
+	})
+}
+
+// A hook that clears the times of jobs does not let one run after its flow's deadline.
+func TestDeadlineAfterAHook(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		undo := func(_ context.Context, job *queue.NewJob) error { job.ExpiresAt = time.Time{}; return nil }
+		q, err := queue.New(db, &queue.Config{OnEnqueue: []queue.EnqueueHook{undo}})
+		require.NoError(t, err)
+		deadline := time.Now().Add(time.Hour)
+		f := flow.New("f", &flow.Options{Deadline: deadline})
+		f.Add("first", number.New(1, nil))
+		id := enqueue(t, q, f)
+		for job, err := range flow.Jobs(t.Context(), q, id, "first") {
+			require.NoError(t, err)
+			require.WithinDuration(t, deadline, job.ExpiresAt, time.Microsecond)
+		}
 	})
 }
