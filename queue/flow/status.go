@@ -168,7 +168,7 @@ func CountsOf(ctx context.Context, a *queue.Attempt, name string) (Counts, error
 // and returns when they are canceled, or others are canceling the rest. A handler that runs learns of it at its next
 // heartbeat. A flow whose jobs all end by themselves meanwhile has ended as they have. The error is [queue.ErrFinished]
 // if the flow has ended, [ErrNotFound], or [driver.ErrJobMoves] while queueadmin.Move moves the flow. If the process
-// dies meanwhile, dispatchers go on with it.
+// dies meanwhile, dispatchers go on with it. [queue.Queue.Subscribe] does not report the jobs that are canceled.
 func Cancel(ctx context.Context, q *queue.Queue, id string) error {
 	return change(ctx, q, "cancel", id, driver.FlowStore.CancelFlow)
 }
@@ -179,7 +179,8 @@ func Cancel(ctx context.Context, q *queue.Queue, id string) error {
 // nothing else is left. A job whose ExpiresAt, or whose flow's deadline, is over is canceled again. A job whose key
 // another has taken stays as it is. Retry returns when the jobs are queued. The error is [queue.ErrNotFinished] if the
 // flow goes on, [queue.ErrFinished] if there is no such job nor a canceled node that has none, [ErrNotFound], or
-// [driver.ErrJobMoves] while queueadmin.Move moves the flow.
+// [driver.ErrJobMoves] while queueadmin.Move moves the flow. [queue.Queue.Subscribe] does not report the jobs that are
+// retried.
 func Retry(ctx context.Context, q *queue.Queue, id string) error {
 	return change(ctx, q, "retry", id, driver.FlowStore.RetryFlow)
 }
