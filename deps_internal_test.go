@@ -144,7 +144,7 @@ var internalPackages = map[string]struct {
 	"queue/internal/built":  {users: []string{"queue"}},
 	"queue/internal/stacks": {users: []string{"queue"}},
 	"queue/internal/txlock": {
-		users:   []string{"queue"},
+		users:   []string{"queue", "queue/flow"},
 		imports: []string{"github.com/jmoiron/sqlx", "queue/driver"},
 	},
 	// The instants of schedules, apart since they know nothing of the queue.

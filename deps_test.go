@@ -18,7 +18,7 @@ var mayImport = map[string][]string{
 		"queue/internal/stacks", "queue/internal/timetable", "queue/internal/txlock"},
 	"queue/driver":                  {},
 	"queue/driver/drivertest":       {"queue", "queue/driver"},
-	"queue/flow":                    {"queue", "queue/driver"},
+	"queue/flow":                    {"queue", "queue/driver", "queue/internal/txlock"},
 	"queue/queueadmin":              {"queue", "queue/driver", "queue/internal/naming"},
 	"queue/sqlite":                  {"queue/driver", "queue/internal/", "queue/sqlite/internal/"},
 	"queue/postgres":                {"queue/driver", "queue/internal/"},

@@ -156,9 +156,9 @@ var errStarted = errors.New("queue: the dispatcher has been run before; make a n
 func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 
 // RunUntilIdle is Run that also returns once it is idle, for command lines and tests. It is idle when no job of the
-// types it handles runs, in any process, and none is queued except those that cannot start, which are paused (see
-// [Queue.Pause]) or behind a failed job of their [Options].Sequence, or if all that are queued wait for signals without
-// a bound (see [Await]).
+// types it handles runs, in any process, and none is queued except those that cannot start: they are paused (see
+// [Queue.Pause]), wait for signals without a bound (see [Await]), or come after such jobs, or after failed ones, in
+// their [Options].Sequence or their flow.
 // It waits for jobs that are not due yet, however late, for jobs that wait for their next attempt or for a limit, and
 // for jobs that run in other processes. Once it has waited for 5 s, one log line (Info) says for how many, and when the
 // next one is due. It fires the schedules that are due as it begins, and waits for no others.

@@ -313,7 +313,8 @@
 //
 // with type as postroom.job.type and outcome as postroom.job.outcome: completed; failed, for good; retried, which is
 // failed and runs again; interrupted; crashed; waiting, for a signal; canceled; and of spans and durations lost, when
-// the lease was.
+// the lease was. Jobs that expire, or that a flow cancels, are not among those that ended: count them in the database,
+// with [Queue.Counts].
 //
 // Log lines are written with a context that holds the span of the attempt they are about, and have the keys job_id,
 // job_type, attempt, worker_id and error.

@@ -136,22 +136,39 @@ func (q *Queue) prepare(ctx context.Context, jobs []NewJob) ([]driver.InsertJob,
 	rows := make([]driver.InsertJob, len(jobs))
 	for i := range jobs {
 		row, err := q.hooked(ctx, &jobs[i])
-		if err != nil && len(jobs) > 1 {
-			err = fmt.Errorf("jobs[%d]: %w", i, err)
+		if row.TraceParent = parent; err == nil && nodes != nil {
+			err = ofNode(&row, nodes[i])
 		}
 		if err != nil {
-			return nil, err
-		}
-		if row.TraceParent = parent; nodes != nil {
-			row.Node, row.Waits = nodes[i].ID, nodes[i].Waits
-			if row.Sequence != "" {
-				return nil, fmt.Errorf("%w: a job of a flow has no Sequence (%q): its order is that of the nodes",
-					ErrInvalidJob, cutID(row.Sequence))
-			}
+			return nil, atJob(err, i, len(jobs), nodes)
 		}
 		rows[i] = row
 	}
 	return rows, nil
+}
+
+// ofNode makes a job one of a node, after the hooks.
+func ofNode(row *driver.InsertJob, node driver.NodeRef) error {
+	if row.Sequence != "" {
+		return fmt.Errorf("%w: a job of a flow has no Sequence (%q): its order is that of the nodes", ErrInvalidJob,
+			cutID(row.Sequence))
+	}
+	row.Node, row.Waits = node.ID, node.Waits
+	if by := dbtime.Truncate(node.Deadline); !by.IsZero() && (row.ExpiresAt.IsZero() || by.Before(row.ExpiresAt)) {
+		row.ExpiresAt = by
+	}
+	return nil
+}
+
+// atJob adds to an error which of the n jobs it is about, in its node if it has one.
+func atJob(err error, i, n int, nodes []driver.NodeRef) error {
+	switch {
+	case nodes != nil:
+		return fmt.Errorf("%s: %w", nodes[i], err)
+	case n > 1:
+		return fmt.Errorf("jobs[%d]: %w", i, err)
+	}
+	return err
 }
 
 // hooked is row for the job that the hooks make of a job.

@@ -19,13 +19,14 @@ const (
 	// EventStarted: its handler begins, or [Queue.Claim] has returned it.
 	EventStarted EventKind = "started"
 	// EventRetried: it will run again, after a failure, an interruption, a crash or a wait, or because of [Queue.Retry].
+	// Jobs that a flow retries have none.
 	EventRetried EventKind = "retried"
 	// EventCompleted: it is done.
 	EventCompleted EventKind = "completed"
 	// EventFailed: it has failed for good.
 	EventFailed EventKind = "failed"
 	// EventCanceled: [Queue.Cancel], or its handler by [Cancel], has ended it, or another has superseded it; see
-	// [Coalesce].
+	// [Coalesce]. Jobs that expire or that a flow cancels have none.
 	EventCanceled EventKind = "canceled"
 )
 
@@ -94,8 +95,9 @@ var ErrSubscriptionClosed = errors.New("queue: the subscription is closed")
 
 // Subscribe reports the changes that this Queue and its dispatchers make from now on: each event after its transaction
 // has committed, the events of one job in order. Nothing waits for a subscriber: a slow one loses the oldest events,
-// and [Subscription.Next] returns how many. Changes by other processes and jobs that expire are not reported; see
-// [Queue.Wait] and [Queue.Jobs] for those.
+// and [Subscription.Next] returns how many. Not reported are changes by other processes, jobs that expire, and jobs
+// that a flow cancels or retries, be it because another job of it has failed; see [Queue.Wait] and [Queue.Jobs] for
+// those.
 //
 // Close the subscription when it is no longer needed.
 func (q *Queue) Subscribe(filter EventFilter) (*Subscription, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/txlock"
 )
 
 // A Running is a job under way: a [*Work] or an [*Attempt].
@@ -359,7 +360,7 @@ func (a *Attempt) savedStep(ctx context.Context, name string) (step StepRecord, 
 
 func (a *Attempt) readSteps(ctx context.Context, w *driver.WriteTx) ([]StepRecord, error) {
 	if w.Adopted() {
-		leave, err := callLocks.Lock(ctx, w.Tx)
+		leave, err := txlock.Lock(ctx, w.Tx)
 		if err != nil {
 			return nil, err
 		}

@@ -1,14 +1,10 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"reflect"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/txlock"
@@ -109,40 +105,8 @@ func (q *Queue) inWrite(ctx context.Context) bool {
 // adopt returns tx as the driver takes it, whoever has begun it. The caller calls leave when it needs it no more: until
 // then no other call works in it, where it is the program's own.
 func (q *Queue) adopt(ctx context.Context, tx Tx) (w *driver.WriteTx, leave func(), err error) {
-	if err := cmp.Or(q.made(), validContext(ctx)); err != nil {
+	if err := q.made(); err != nil {
 		return nil, nil, err
 	}
-	leave = func() {}
-	if w, ok := tx.(*driver.WriteTx); !ok || w == nil {
-		if err := validTx(tx); err != nil {
-			return nil, nil, err
-		}
-		if leave, err = callLocks.Lock(ctx, tx); err != nil {
-			return nil, nil, err
-		}
-	}
-	if w, err = q.driver.Adopt(ctx, tx, q.now()); err != nil {
-		leave()
-		return nil, nil, err
-	}
-	return w, leave, nil
+	return txlock.Adopt(ctx, q.driver, tx, q.now())
 }
-
-// validTx refuses a value whose type shows that it is not a transaction.
-func validTx(tx Tx) error {
-	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return fmt.Errorf("%w: it is nil", driver.ErrNoTransaction)
-	}
-	if x, ok := tx.(*sqlx.Tx); ok && x.Tx == nil {
-		return fmt.Errorf("%w: the *sqlx.Tx has none", driver.ErrNoTransaction)
-	}
-	// A pool and a connection also have the methods of a transaction, and would write each statement separately.
-	// BeginTx of some wrappers has other results than that of database/sql.
-	if _, ok := reflect.TypeOf(tx).MethodByName("BeginTx"); ok {
-		return fmt.Errorf("%w: a %T begins some with BeginTx", driver.ErrNoTransaction, tx)
-	}
-	return nil
-}
-
-// callLocks are the locks of all queues, since several may be given the same transaction.
-var callLocks txlock.Locks

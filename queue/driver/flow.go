@@ -2,6 +2,8 @@ package driver
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -23,10 +25,9 @@ type FlowWriter interface {
 	// LockFlow returns a flow and its nodes as the transaction sees them, or [ErrFlowNotFound].
 	LockFlow(ctx context.Context, tx *WriteTx, flowID string) (*Flow, []Node, error)
 	// AddNodes adds nodes to a flow, which runs again if it had ended, and edges to them: the ID, Name and Total of
-	// each node, whose
-	// jobs the transaction has inserted, as waiting if the node has predecessors. A node waits for those of its
-	// predecessors that have not ended. A predecessor
-	// that has ended, and not as the edge demands, cancels it. The error is [ErrFinished] for a flow that is canceled.
+	// each node, whose jobs the transaction has inserted, as waiting if the node has predecessors. A node waits for
+	// those of its predecessors that have not ended. A predecessor that has ended, and not as the edge demands, cancels
+	// it, and by [EdgeFail] all nodes that have not ended. The error is [ErrFinished] for a flow that is canceled.
 	AddNodes(ctx context.Context, tx *WriteTx, flowID string, nodes []Node, edges []Edge) error
 	// AddJobs counts n more jobs of a node that has not ended, which the transaction has inserted.
 	AddJobs(ctx context.Context, tx *WriteTx, nodeID string, n int) error
@@ -35,8 +36,9 @@ type FlowWriter interface {
 	CancelFlow(ctx context.Context, tx *WriteTx, flowID string) error
 	// RetryFlow has the failed and canceled jobs of a flow run again, in its nodes that have not completed. Of these,
 	// one that has an edge from another waits for it, whatever its policy. It returns [ErrFlowNotFound],
-	// [ErrNotFinished] if the flow has not ended, [ErrFinished] if there is none of them, or [ErrJobMoves] while a node
-	// is frozen.
+	// [ErrNotFinished] if the flow goes on, [ErrFinished] if there is none of them, or [ErrJobMoves] while a node
+	// is frozen. A flow goes on that has not ended, unless all its nodes that are left wait and DoTasks has nothing to do
+	// about them.
 	RetryFlow(ctx context.Context, tx *WriteTx, flowID string) error
 	// DoTasks does a portion of what is to be done about many jobs: those of nodes that have opened, been canceled or
 	// are retried. Claims do it too. It reports whether more may be left, other than what another transaction is doing.
@@ -160,8 +162,17 @@ func TasksLeft(ctx context.Context, d Driver) (bool, error) {
 
 // A NodeRef is the node of a job that is enqueued.
 type NodeRef struct {
-	ID    string
-	Waits bool // the node has not opened
+	ID     string
+	Waits  bool // the node has not opened
+	Number int  // of the job among those that are enqueued for the node, counted from 0: for errors
+	// Deadline is the time at which the job expires at the latest, whatever a hook has made of it; zero: none.
+	Deadline time.Time
+}
+
+// String names the job in errors.
+func (r NodeRef) String() string {
+	_, name, _ := strings.Cut(r.ID, "/")
+	return fmt.Sprintf("node %q, jobs[%d]", name, r.Number)
 }
 
 type nodeKey struct{}

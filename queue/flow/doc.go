@@ -44,7 +44,9 @@
 // [Get] and [Nodes] report progress from rows of flows and nodes; their cost does not depend on the number of jobs.
 // [Cancel] cancels a flow, and [Retry] runs again what has failed and what was canceled because of that. A job that
 // alone is canceled or retried ([queue.Queue.Retry]) is counted as well: a node that had ended has not ended then.
-// Explain, Doctor and Verify of package queueadmin know flows, and Move moves them.
+// Explain, Doctor and Verify of package queueadmin know flows, and Move moves them. The events of
+// [queue.Queue.Subscribe] and the metric postroom.queue.ended tell of the jobs that a handler or a person ends, and not
+// of those that their flow cancels or retries.
 //
 // # Costs
 //

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/txlock"
 )
 
 var (
@@ -20,9 +23,9 @@ var (
 	ErrDuplicate = errors.New("a job of the flow is a duplicate: another job has its key")
 )
 
-// Enqueue stores a flow with all its jobs in one transaction, and returns its id. On any error nothing is stored. A
-// SQLite database takes no other write meanwhile, which is some seconds for a million jobs: a flow that large may also
-// be grown, with [AddTx].
+// Enqueue stores a flow with all its jobs in one transaction, and returns its id. On any error nothing is stored. The
+// error of a job names its node and the job's number in it, counted from 0. A SQLite database takes no other write
+// meanwhile, which is some seconds for a million jobs: a flow that large may also be grown, with [AddTx].
 func Enqueue(ctx context.Context, q *queue.Queue, f *Flow) (id string, err error) {
 	if q == nil {
 		return "", wrap("enqueue", "", errNoQueue)
@@ -49,7 +52,7 @@ func EnqueueTx(ctx context.Context, q *queue.Queue, tx queue.Tx, f *Flow) (id st
 	if err := f.validate(nil); err != nil {
 		return "", wrap("enqueue", "", err)
 	}
-	w, err := writerOf(ctx, q, tx)
+	w, err := writerOf(q, tx)
 	if err != nil {
 		return "", wrap("enqueue", "", err)
 	}
@@ -58,7 +61,9 @@ func EnqueueTx(ctx context.Context, q *queue.Queue, tx queue.Tx, f *Flow) (id st
 		return "", err
 	}
 	w.flow = unique.String()
-	err = w.store.AddFlow(ctx, w.tx, driver.Flow{ID: w.flow, Name: f.name, Deadline: f.opts.Deadline})
+	err = w.call(ctx, func(tx *driver.WriteTx) error {
+		return w.store.AddFlow(ctx, tx, driver.Flow{ID: w.flow, Name: f.name, Deadline: f.opts.Deadline})
+	})
 	if err == nil {
 		err = w.add(ctx, f, time.Time{})
 	}
@@ -72,7 +77,7 @@ func EnqueueTx(ctx context.Context, q *queue.Queue, tx queue.Tx, f *Flow) (id st
 type writer struct {
 	q     *queue.Queue
 	store driver.FlowStore
-	tx    *driver.WriteTx
+	tx    queue.Tx // as it is given
 	flow  string
 
 	// Jobs that are not stored yet, and their nodes.
@@ -84,23 +89,30 @@ type writer struct {
 	canceled bool
 }
 
-func writerOf(ctx context.Context, q *queue.Queue, tx queue.Tx) (*writer, error) {
+func writerOf(q *queue.Queue, tx queue.Tx) (*writer, error) {
 	store, err := storeOf(q)
 	if err != nil {
 		return nil, err
 	}
-	d := q.DB().Driver()
-	adopted, err := d.Adopt(ctx, tx, driver.Now(d))
+	return &writer{q: q, store: store, tx: tx}, nil
+}
+
+// call calls fn while no other call works in the transaction. What iterates over jobs may make calls in it, and is not
+// called by fn.
+func (w *writer) call(ctx context.Context, fn func(tx *driver.WriteTx) error) error {
+	d := w.q.DB().Driver()
+	tx, leave, err := txlock.Adopt(ctx, d, w.tx, driver.Now(d))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &writer{q: q, store: store, tx: adopted}, nil
+	defer leave()
+	return fn(tx)
 }
 
 var errNoQueue = errors.New("the Queue is nil: make one with queue.New")
 
 func storeOf(q *queue.Queue) (driver.FlowStore, error) {
-	if q == nil {
+	if q == nil || q.DB() == nil {
 		return nil, errNoQueue
 	}
 	store, ok := driver.As[driver.FlowStore](q.DB().Driver())
@@ -128,7 +140,7 @@ func (w *writer) add(ctx context.Context, f *Flow, deadline time.Time) error {
 	if err := w.flush(ctx); err != nil {
 		return err
 	}
-	return w.store.AddNodes(ctx, w.tx, w.flow, nodes, edges)
+	return w.call(ctx, func(tx *driver.WriteTx) error { return w.store.AddNodes(ctx, tx, w.flow, nodes, edges) })
 }
 
 // portion is the number of jobs in memory at a time.
@@ -142,7 +154,7 @@ func (w *writer) jobs(
 		return 0, nil
 	}
 	for job := range jobs {
-		job.ExpiresAt = earlier(job.ExpiresAt, deadline)
+		job.ExpiresAt, node.Number, node.Deadline = earlier(job.ExpiresAt, deadline), total, deadline
 		w.waiting, w.nodes = append(w.waiting, job), append(w.nodes, node)
 		total++
 		if len(w.waiting) == portion {
@@ -165,10 +177,23 @@ func (w *writer) flush(ctx context.Context) error {
 	}
 	for i := range results {
 		if results[i].Duplicate {
-			return fmt.Errorf("%w: %s %q, which job %s has", ErrDuplicate, w.waiting[i].Type, w.waiting[i].Key.Name,
-				results[i].ID)
+			return w.duplicate(ctx, i, results[i].ID)
 		}
 	}
 	w.waiting, w.nodes = w.waiting[:0], w.nodes[:0]
 	return nil
+}
+
+// duplicate returns the error of a job whose key another one has. That one may be of the flow, and not exist any more
+// when the transaction has been rolled back.
+func (w *writer) duplicate(ctx context.Context, i int, id string) error {
+	key, holder := w.waiting[i].Key.Name, "job "+id
+	if other, err := w.q.JobTx(ctx, w.tx, id); err == nil {
+		key = other.Key.Name // as it is stored: what UniqueBy returns cannot be read
+		if flow, node, _ := strings.Cut(other.Node, "/"); flow == w.flow {
+			holder = fmt.Sprintf("another job of the flow, in node %q,", node)
+		}
+	}
+	key = strings.Join(strings.FieldsFunc(key, unicode.IsControl), " ")
+	return fmt.Errorf("%w: %s: key %q of type %s, which %s has", ErrDuplicate, w.nodes[i], key, w.waiting[i].Type, holder)
 }

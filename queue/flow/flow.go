@@ -32,7 +32,8 @@ type Flow struct {
 // Options are the options of a flow. The zero Options use the defaults.
 type Options struct {
 	// Deadline is the time after which no job of the flow starts: those that are queued then are canceled, and so is
-	// what depends on them. A job with an earlier ExpiresAt keeps it. Zero: none.
+	// what depends on them. A job with an earlier ExpiresAt keeps it, and no hook of queue.Config.OnEnqueue makes it
+	// later than the Deadline. Zero: none.
 	Deadline time.Time
 }
 

@@ -43,7 +43,7 @@ func AddTx(
 		err = w.flush(ctx)
 	}
 	if err == nil {
-		err = w.store.AddJobs(ctx, w.tx, n.ID, added)
+		err = w.call(ctx, func(tx *driver.WriteTx) error { return w.store.AddJobs(ctx, tx, n.ID, added) })
 	}
 	return added, wrap("add", w.flow, err)
 }
@@ -86,12 +86,17 @@ func growing(ctx context.Context, tx queue.Tx, a *queue.Attempt) (*writer, map[s
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := writerOf(ctx, a.Queue(), tx)
+	w, err := writerOf(a.Queue(), tx)
 	if err != nil {
 		return nil, nil, err
 	}
 	w.flow = id
-	f, nodes, err := w.store.LockFlow(ctx, w.tx, id)
+	var f *driver.Flow
+	var nodes []driver.Node
+	err = w.call(ctx, func(tx *driver.WriteTx) error {
+		f, nodes, err = w.store.LockFlow(ctx, tx, id)
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -151,6 +151,63 @@ func TestAFlowThatMovesIsLeftAlone(t *testing.T) {
 	})
 }
 
+// A job of a canceled node is retried by itself, and waits for one that has failed: nothing else would go on with it.
+func TestRetryOfAFlowThatStandsStill(t *testing.T) {
+	const mends queue.Type[int] = "mends"
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := newQueue(t, db)
+		f := flow.New("f", nil)
+		f.Add("a", mends.New(1, nil))
+		f.Add("b", number.New(1, nil), flow.After("a"))
+		f.Add("c", number.New(1, nil), flow.After("b"))
+		f.Add("d", broken.New(1, nil))
+		id := enqueue(t, q, f)
+		other := claimOne(t, q, string(broken))
+		require.NoError(t, claimOne(t, q, string(mends)).Fail(t.Context(), queue.Fatal(errors.New("broken"))))
+		require.ErrorIs(t, flow.Retry(t.Context(), q, id), queue.ErrNotFinished, "d runs")
+		require.NoError(t, other.Complete(t.Context(), nil))
+		require.Equal(t, "running, a failed 1/1, b waiting 0/1, c waiting 0/1, d completed 1/1", shape(t, q, id))
+		require.ErrorIs(t, flow.Retry(t.Context(), q, id), queue.ErrNotFinished, "b will be canceled")
+		require.NoError(t, newTasker(t, q).all())
+		for job, err := range flow.Jobs(t.Context(), q, id, "b") {
+			require.NoError(t, err)
+			require.NoError(t, q.Retry(t.Context(), job.ID))
+		}
+		require.Equal(t, "running, a failed 1/1, b waiting 0/1, c canceled 1/1, d completed 1/1", shape(t, q, id))
+		require.NoError(t, flow.Retry(t.Context(), q, id))
+		require.Equal(t, "running, a running 0/1, b waiting 0/1, c waiting 0/1, d completed 1/1", shape(t, q, id))
+		work(t, q, func(d *queue.Dispatcher) {
+			register(d)
+			queue.Handle(d, mends, func(context.Context, *queue.Work[int]) error { return nil })
+		})
+		require.Equal(t, "completed, a completed 1/1, b completed 1/1, c completed 1/1, d completed 1/1", shape(t, q, id))
+	})
+}
+
+// There is nothing to retry where all jobs that have ended badly were deleted.
+func TestRetryOfAFlowWithoutItsJobs(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := newQueue(t, db)
+		f := flow.New("f", nil)
+		f.Add("one", number.New(1, nil))
+		f.AddMany("none", nil, flow.After("one"))
+		id := enqueue(t, q, f)
+		require.NoError(t, flow.Cancel(t.Context(), q, id))
+		exec(t, q, "DELETE FROM jobs")
+		require.NoError(t, flow.Retry(t.Context(), q, id), "a node without jobs runs again")
+		require.Equal(t, "canceled, none canceled 0/0, one canceled 1/1", shape(t, q, id))
+
+		id = enqueue(t, q, flow.Chain(number.New(1, nil), number.New(2, nil)))
+		require.NoError(t, flow.Cancel(t.Context(), q, id))
+		exec(t, q, "DELETE FROM jobs WHERE node LIKE '%/1'")
+		require.NoError(t, flow.Retry(t.Context(), q, id), "one is left")
+		work(t, q, register)
+		exec(t, q, "DELETE FROM jobs")
+		require.ErrorIs(t, flow.Retry(t.Context(), q, id), queue.ErrFinished)
+		require.Equal(t, "canceled, 1 canceled 1/1, 2 canceled 1/1", shape(t, q, id))
+	})
+}
+
 func exec(t *testing.T, q *queue.Queue, statement string) {
 	t.Helper()
 	require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {

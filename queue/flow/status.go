@@ -15,7 +15,7 @@ import (
 type State = driver.FlowState
 
 // The states. A flow is running from the beginning. It has failed if one of its nodes has failed that no node comes
-// after with [AfterEnd], else it is canceled if one was canceled so.
+// after with [AfterEnd], else it is canceled if one was canceled so, or by [Cancel].
 const (
 	Waiting   = driver.FlowWaiting   // a node: for others
 	Running   = driver.FlowRunning   // a node: its jobs may start
@@ -166,18 +166,21 @@ func CountsOf(ctx context.Context, a *queue.Attempt, name string) (Counts, error
 
 // Cancel cancels all jobs of a flow that have not ended, as [queue.Queue.Cancel] does each, in transactions of 1,000,
 // and returns when they are canceled, or others are canceling the rest. A handler that runs learns of it at its next
-// heartbeat. The error is [queue.ErrFinished] if the flow has ended, [ErrNotFound], or [driver.ErrJobMoves] while
-// queueadmin.Move moves the flow. If the process dies meanwhile, dispatchers go on with it.
+// heartbeat. A flow whose jobs all end by themselves meanwhile has ended as they have. The error is [queue.ErrFinished]
+// if the flow has ended, [ErrNotFound], or [driver.ErrJobMoves] while queueadmin.Move moves the flow. If the process
+// dies meanwhile, dispatchers go on with it. [queue.Queue.Subscribe] does not report the jobs that are canceled.
 func Cancel(ctx context.Context, q *queue.Queue, id string) error {
 	return change(ctx, q, "cancel", id, driver.FlowStore.CancelFlow)
 }
 
 // Retry retries the failed and the canceled jobs of a flow that has ended, as [queue.Queue.Retry] does each: those of
 // nodes that were canceled wait again for the others, and so does a node that ran after the end of another one which is
-// retried, too. A job whose ExpiresAt, or whose flow's deadline, is over is canceled again. A job whose key another has
-// taken stays as it is. Retry returns when the jobs are queued. The error is [queue.ErrNotFinished] if the flow has not
-// ended, [queue.ErrFinished] if there is no such job, [ErrNotFound], or [driver.ErrJobMoves] while queueadmin.Move
-// moves the flow.
+// retried, too. It does the same to a flow that stands still: a job of a canceled node was retried by itself, and
+// nothing else is left. A job whose ExpiresAt, or whose flow's deadline, is over is canceled again. A job whose key
+// another has taken stays as it is. Retry returns when the jobs are queued. The error is [queue.ErrNotFinished] if the
+// flow goes on, [queue.ErrFinished] if there is no such job nor a canceled node that has none, [ErrNotFound], or
+// [driver.ErrJobMoves] while queueadmin.Move moves the flow. [queue.Queue.Subscribe] does not report the jobs that are
+// retried.
 func Retry(ctx context.Context, q *queue.Queue, id string) error {
 	return change(ctx, q, "retry", id, driver.FlowStore.RetryFlow)
 }

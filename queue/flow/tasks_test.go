@@ -90,6 +90,44 @@ func TestCancelWhileANodeIsRetried(t *testing.T) {
 	require.Equal(t, "canceled, first canceled 1/1, many canceled 2500/2500", shape(t, q, id))
 }
 
+// What is left of a flow completes before its cancellation reaches it: the flow is canceled if something of it was,
+// also before, and else it has ended as it would have.
+func TestAFlowCompletesWhileItIsCanceled(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := newQueue(t, db)
+		k := newTasker(t, q)
+		first := func(t *testing.T, end func(a *queue.Attempt) error) {
+			t.Helper()
+			require.NoError(t, end(claimOne(t, q, string(broken))))
+		}
+		for want, begin := range map[string]func(t *testing.T){
+			"completed, batch completed 1/1, finally completed 1/1": func(t *testing.T) {
+				t.Helper()
+				first(t, func(a *queue.Attempt) error { return a.Complete(t.Context(), nil) })
+			},
+			"completed, batch failed 1/1, finally completed 1/1": func(t *testing.T) {
+				t.Helper()
+				first(t, func(a *queue.Attempt) error { return a.Fail(t.Context(), queue.Fatal(errors.New("broken"))) })
+			},
+			"canceled, batch canceled 1/1, finally completed 1/1": func(t *testing.T) {
+				t.Helper()
+				first(t, func(a *queue.Attempt) error { return q.Cancel(t.Context(), a.Job.ID) })
+			},
+		} {
+			id := enqueue(t, q, flow.Batch(broken.New(1, nil)).Finally(number.New(1, nil)))
+			begin(t)
+			last := claimOne(t, q, string(number))
+			require.NoError(t, k.write(func(store driver.FlowStore, ctx context.Context, tx *driver.WriteTx) error {
+				return store.CancelFlow(ctx, tx, id)
+			}))
+			require.NoError(t, last.Complete(t.Context(), nil))
+			require.NoError(t, k.all())
+			require.Equal(t, want, shape(t, q, id))
+			work(t, q, register)
+		}
+	})
+}
+
 // A node is canceled because of a failure while another handler adds jobs to it, which has not committed: these are
 // canceled, too. They waited for ever.
 func TestCancelWhileANodeGrows(t *testing.T) {

@@ -32,18 +32,23 @@ func (e *explainer) node(ctx context.Context) error {
 	for _, edge := range edges {
 		if edge.To == e.job.Node && !edge.Passed {
 			e.addf(CauseFlow, time.Time{}, "it waits for node %s of its flow: %s", byID[edge.From].Name,
-				waitsFor(byID[edge.From]))
+				waitsFor(byID[edge.From], stands(nodes)))
 		}
 	}
 	return nil
 }
 
-func waitsFor(n driver.Node) string {
+// waitsFor says what the node stands at, in a flow of which no other node runs, or one does.
+func waitsFor(n driver.Node, stands bool) string {
 	left := n.Total - n.Completed - n.Failed - n.Canceled
 	switch {
 	case n.State.Finished():
-		return fmt.Sprintf("that has %s; retry the flow",
-			map[driver.FlowState]string{driver.FlowFailed: "failed", driver.FlowCanceled: "been canceled"}[n.State])
+		retry := "retry the flow"
+		if !stands {
+			retry += " when no node of it runs any more"
+		}
+		return fmt.Sprintf("that has %s; %s",
+			map[driver.FlowState]string{driver.FlowFailed: "failed", driver.FlowCanceled: "been canceled"}[n.State], retry)
 	case n.State == driver.FlowWaiting:
 		return fmt.Sprintf("that waits itself; %d of %d jobs have not ended", left, n.Total)
 	}
@@ -105,7 +110,7 @@ func checkFlows(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 			findings = append(findings, Finding{Severity: SeverityWarning,
 				Text: fmt.Sprintf("flow %s (%s) stands still since %s: none of its nodes runs", f.ID, f.Name,
 					f.UpdatedAt.Format(time.RFC3339)),
-				Hint:  "a job of a canceled node was retried by itself: cancel the flow, and retry all of it",
+				Hint:  "a job of a canceled node was retried by itself: retry the flow",
 				Topic: TopicFlow, Subject: f.ID})
 		}
 	}

@@ -38,7 +38,8 @@ func TestExplainSaysWhichNodeAJobWaitsFor(t *testing.T) {
 
 		// The job of a canceled node alone is retried: nothing opens that.
 		require.NoError(t, q.Cancel(t.Context(), ids[1]))
-		require.NoError(t, q.Cancel(t.Context(), ids[2]))
+		_, err = q.Claim(t.Context(), "w", []string{string(step)}, 1) // cancels it
+		require.NoError(t, err)
 		require.NoError(t, q.Retry(t.Context(), ids[2]))
 		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			_, err := tx.ExecContext(ctx, "UPDATE job_flows SET updated_at = $1", dbtime.Of(time.Now().Add(-time.Hour)))
@@ -46,7 +47,7 @@ func TestExplainSaysWhichNodeAJobWaitsFor(t *testing.T) {
 		}))
 		e, err = queueadmin.Explain(t.Context(), q, ids[2])
 		require.NoError(t, err)
-		require.Contains(t, e.Reasons[0].Text, "that has been canceled; retry the flow")
+		require.Equal(t, "it waits for node batch of its flow: that has been canceled; retry the flow", e.Reasons[0].Text)
 		findings, err := queueadmin.Doctor(t.Context(), q)
 		require.NoError(t, err)
 		require.Contains(t, fmt.Sprint(findings), "stands still")
@@ -64,6 +65,19 @@ CROSS JOIN job_flows`)
 		findings, err = queueadmin.Doctor(t.Context(), q)
 		require.NoError(t, err)
 		require.Contains(t, fmt.Sprint(findings), "stands still")
+
+		// The advice helps.
+		require.NoError(t, flow.Retry(t.Context(), q, id))
+		for range 2 {
+			claimed, err := q.Claim(t.Context(), "w", []string{string(step)}, 2)
+			require.NoError(t, err)
+			for _, a := range claimed {
+				require.NoError(t, a.Complete(t.Context(), nil))
+			}
+		}
+		f, err := flow.Get(t.Context(), q, id)
+		require.NoError(t, err)
+		require.Equal(t, flow.Completed, f.State)
 	})
 }
 
@@ -81,6 +95,7 @@ func TestVerifyCountsTheJobsOfFlows(t *testing.T) {
 			"UPDATE job_nodes SET total = 3 WHERE name = 'batch'": "counted the ends of its jobs",
 			"UPDATE job_edges SET passed = 2":                     "waits for those before it",
 			"UPDATE job_flows SET nodes = 7":                      "counted its nodes",
+			"UPDATE job_flows SET state = 'canceled'":             "is canceled only if",
 			"UPDATE jobs SET node = 'none' WHERE hold = 4":        "is released when that opens",
 		} {
 			require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {

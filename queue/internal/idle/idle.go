@@ -34,6 +34,7 @@ const listed = 1000
 type jobsLeft struct {
 	queued, running, paused int
 	stopped                 int // behind others of their sequences that cannot start; 0 where some are paused
+	limits                  []driver.LimitStatus
 }
 
 // nothing reports whether no job can start any more without an intervention.
@@ -43,13 +44,12 @@ func (l jobsLeft) nothing() bool { return l.running == 0 && l.queued == l.paused
 // not known.
 func (i *Check) Idle(ctx context.Context, nextDue time.Time) bool {
 	left, err := i.left(ctx)
-	tasks := false
-	if err == nil && left.nothing() {
-		tasks, err = driver.TasksLeft(ctx, i.Driver)
+	forever, tasks := false, false
+	if err == nil && left.running == 0 && !left.nothing() && (nextDue.IsZero() || !nextDue.Before(driver.Never)) {
+		forever, err = i.forever(ctx, left)
 	}
-	forever := false
-	if err == nil && left.running == 0 && !nextDue.Before(driver.Never) {
-		forever, err = i.forever(ctx, left.stopped)
+	if err == nil && (left.nothing() || forever) {
+		tasks, err = driver.TasksLeft(ctx, i.Driver)
 	}
 	switch {
 	case err != nil:
@@ -61,8 +61,8 @@ func (i *Check) Idle(ctx context.Context, nextDue time.Time) bool {
 		return false
 	case left.nothing():
 		if left.paused > 0 {
-			i.Log.InfoContext(ctx, "idle: all jobs that are left are paused, or behind others in their sequences that are, "+
-				"or have failed", "paused", left.paused)
+			i.Log.InfoContext(ctx, "idle: all jobs that are left are paused, or behind others in their sequences or "+
+				"flows that cannot start, or wait for signals, without a bound", "paused", left.paused)
 		}
 		if left.stopped > 0 {
 			i.Log.WarnContext(ctx, "idle: all jobs that are left wait behind failed jobs of their sequences; see Doctor",
@@ -70,20 +70,27 @@ func (i *Check) Idle(ctx context.Context, nextDue time.Time) bool {
 		}
 		return true
 	case forever:
-		i.Log.InfoContext(ctx, "idle: all jobs that are left wait for signals, without a bound", "waiting", left.queued)
+		i.Log.InfoContext(ctx, "idle: all jobs that are left wait for signals, without a bound, or behind others in their "+
+			"flows that cannot start", "waiting", left.queued)
 		return true
 	}
 	i.say(ctx, left, nextDue)
 	return false
 }
 
-// forever reports whether all queued jobs wait for signals without a bound, but those that are stopped.
-func (i *Check) forever(ctx context.Context, stopped int) (bool, error) {
+// forever reports whether all queued jobs wait for signals without a bound, or in a flow that cannot go on, but those
+// that are stopped.
+func (i *Check) forever(ctx context.Context, left jobsLeft) (bool, error) {
+	stopped, l := left.stopped, i.look(left.limits)
 	filter := driver.Filter{States: []driver.State{driver.StateQueued}, Types: i.Types, Limit: listed}
 	for {
 		jobs, err := i.Driver.Jobs(ctx, filter)
-		for _, j := range jobs {
-			if j.NotBefore.Before(driver.Never) {
+		for n := 0; n < len(jobs) && stopped >= 0 && err == nil; n++ {
+			waits := !jobs[n].NotBefore.Before(driver.Never)
+			if !waits {
+				waits, err = l.waits(ctx, &jobs[n])
+			}
+			if !waits {
 				stopped--
 			}
 		}
@@ -121,23 +128,22 @@ func (i *Check) left(ctx context.Context) (left jobsLeft, err error) {
 		return jobsLeft{running: counts[driver.StateRunning]}, err
 	}
 	left = jobsLeft{queued: counts[driver.StateQueued], running: counts[driver.StateRunning]}
-	limits, err := i.Driver.Limits(ctx)
-	if err != nil {
+	if left.limits, err = i.Driver.Limits(ctx); err != nil {
 		return left, err
 	}
-	if !slices.ContainsFunc(limits, func(l driver.LimitStatus) bool { return l.Paused }) {
+	if !slices.ContainsFunc(left.limits, func(l driver.LimitStatus) bool { return l.Paused }) {
 		if sequences, ok := driver.As[driver.SequenceStore](i.Driver); ok {
 			left.stopped, err = sequences.CountStopped(ctx, i.Types)
 		}
 		return left, err
 	}
-	free, err := i.free(ctx, limits)
+	free, err := i.free(ctx, left.limits)
 	left.paused = max(0, left.queued-free)
 	return left, err
 }
 
-// free counts queued jobs that are not paused, nor behind a job of their sequence that cannot start. It may stop at the
-// first.
+// free counts queued jobs that are not paused, wait for no signal without a bound, and are not behind a job of their
+// sequence or flow that cannot start. It may stop at the first.
 func (i *Check) free(ctx context.Context, limits []driver.LimitStatus) (int, error) {
 	var types []string
 	for _, t := range i.Types {
@@ -148,7 +154,7 @@ func (i *Check) free(ctx context.Context, limits []driver.LimitStatus) (int, err
 	if len(types) == 0 {
 		return 0, nil
 	}
-	firsts := make(map[string]bool) // whether the first of a sequence can start
+	l := i.look(limits)
 	filter := driver.Filter{States: []driver.State{driver.StateQueued}, Types: types, Limit: listed}
 	for {
 		jobs, err := i.Driver.Jobs(ctx, filter)
@@ -156,7 +162,7 @@ func (i *Check) free(ctx context.Context, limits []driver.LimitStatus) (int, err
 			return 0, err
 		}
 		for n := range jobs {
-			starts, err := i.starts(ctx, limits, &jobs[n], firsts)
+			starts, err := l.starts(ctx, &jobs[n])
 			if err != nil {
 				return 0, err
 			}
@@ -173,29 +179,32 @@ func (i *Check) free(ctx context.Context, limits []driver.LimitStatus) (int, err
 }
 
 // starts reports whether a job of a type that is not paused may start without an intervention.
-func (i *Check) starts(
-	ctx context.Context, limits []driver.LimitStatus, j *driver.Job, firsts map[string]bool,
-) (bool, error) {
-	sequences, ok := driver.As[driver.SequenceStore](i.Driver)
-	if pausedKey(limits, j.LimitKey) || j.Sequence == "" || !ok {
-		return !pausedKey(limits, j.LimitKey), nil
+func (l *look) starts(ctx context.Context, j *driver.Job) (bool, error) {
+	if !l.released(j) {
+		return false, nil
 	}
-	if starts, known := firsts[j.Sequence]; known {
+	if waits, err := l.waits(ctx, j); waits || err != nil {
+		return false, err
+	}
+	sequences, ok := driver.As[driver.SequenceStore](l.driver)
+	if j.Sequence == "" || !ok {
+		return true, nil
+	}
+	if starts, known := l.firsts[j.Sequence]; known {
 		return starts, nil
 	}
 	id, _, err := sequences.Place(ctx, j.ID, 1)
 	if err != nil || id == "" || id == j.ID {
 		return err == nil, err
 	}
-	first, err := i.Driver.Job(ctx, id)
+	first, err := l.driver.Job(ctx, id)
 	if errors.Is(err, driver.ErrJobNotFound) {
 		return true, nil // it has just ended
 	}
 	if err == nil {
-		firsts[j.Sequence] = first.State != driver.StateFailed && first.NotBefore.Before(driver.Never) &&
-			!pausedType(limits, first.Type) && !pausedKey(limits, first.LimitKey)
+		l.firsts[j.Sequence] = first.State != driver.StateFailed && l.released(first)
 	}
-	return firsts[j.Sequence], err
+	return l.firsts[j.Sequence], err
 }
 
 func pausedType(limits []driver.LimitStatus, jobType string) bool {

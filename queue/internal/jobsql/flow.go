@@ -2,7 +2,6 @@ package jobsql
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -60,17 +59,18 @@ FROM /*q.*/job_edges
 WHERE from_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1)
 ORDER BY from_node, to_node`
 
+	// Their parameters are in order, which a program's own transaction of SQLite binds by their first appearance.
 	addFlowNodes = `
 UPDATE /*q.*/job_flows
-SET nodes = nodes + $2,
-  updated_at = $3
-WHERE id = $1`
+SET nodes = nodes + $1,
+  updated_at = $2
+WHERE id = $3`
 
 	addNodeJobs = `
 UPDATE /*q.*/job_nodes
-SET total = total + $2,
-  updated_at = $3
-WHERE id = $1`
+SET total = total + $1,
+  updated_at = $2
+WHERE id = $3`
 
 	setCanceling = `
 UPDATE /*q.*/job_flows
@@ -84,29 +84,6 @@ SELECT id, 'cancel', 'the flow was canceled'
 FROM /*q.*/job_nodes
 WHERE flow_id = $1
   AND finished_at IS NULL`
-
-	retryTasks = `
-INSERT INTO /*q.*/job_node_tasks (node, task)
-SELECT id, 'retry'
-FROM /*q.*/job_nodes
-WHERE flow_id = $1
-  AND state IN ('failed', 'canceled')`
-
-	retryNodes = `
-UPDATE /*q.*/job_nodes
-SET state = 'retrying',
-  finished_at = NULL,
-  updated_at = $2
-WHERE flow_id = $1
-  AND state IN ('failed', 'canceled')`
-
-	// Nodes that ran after the end of others wait for them again.
-	waitAgain = `
-UPDATE /*q.*/job_edges
-SET passed = 0
-WHERE passed = 1
-  AND from_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1 AND state = 'retrying')
-  AND to_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1 AND state = 'retrying')`
 
 	selectFlowOfNode = `
 SELECT flow_id
@@ -190,90 +167,9 @@ func (s *Store) forUpdate() string {
 	return ""
 }
 
-// AddNodes implements [driver.FlowWriter].
-func (s *Store) AddNodes(
-	ctx context.Context, tx *driver.WriteTx, flowID string, nodes []driver.Node, edges []driver.Edge,
-) error {
-	f, existing, err := s.LockFlow(ctx, tx, flowID)
-	if err != nil {
-		return err
-	}
-	if f.State == driver.FlowCanceling || f.State == driver.FlowCanceled {
-		return driver.ErrFinished
-	}
-	states := make(map[string]driver.FlowState, len(existing))
-	for i := range existing {
-		states[existing[i].ID] = existing[i].State
-	}
-	waits, after := make(map[string]int), make(map[string]bool)
-	var tasks, edgeRows, nodeRows [][]any
-	handled := false // a failure that the flow may have counted
-	for _, e := range edges {
-		at := states[e.From]
-		e.Passed = at == driver.FlowCompleted || (at.Finished() && e.Policy == driver.EdgeRun)
-		after[e.To] = true
-		passed := 1
-		if !e.Passed {
-			passed = 0
-			waits[e.To]++
-		}
-		edgeRows = append(edgeRows, []any{e.From, e.To, string(e.Policy), passed})
-		handled = handled || (at.Finished() && e.Policy == driver.EdgeRun)
-		if at.Finished() && !e.Passed {
-			tasks = append(tasks, []any{e.To, "cancel", "what it waits for has " + string(at)})
-		}
-	}
-	for _, n := range nodes {
-		state := driver.FlowRunning
-		if waits[n.ID] > 0 {
-			state = driver.FlowWaiting
-		} else if n.Total == 0 || after[n.ID] {
-			tasks = append(tasks, []any{n.ID, "release", nil})
-		}
-		nodeRows = append(nodeRows, []any{n.ID, flowID, n.Name, string(state), waits[n.ID], n.Total, tx.Now()})
-	}
-	for _, t := range []struct {
-		into string
-		rows [][]any
-	}{
-		{"/*q.*/job_nodes (id, flow_id, name, state, waits, total, updated_at)", nodeRows},
-		{"/*q.*/job_edges (from_node, to_node, policy, passed)", edgeRows},
-		{"/*q.*/job_node_tasks (node, task, reason)", tasks},
-	} {
-		if err := s.insertAll(ctx, tx, t.into, t.rows); err != nil {
-			return err
-		}
-	}
-	if handled {
-		if _, err := tx.ExecContext(ctx, recountBad, flowID); err != nil {
-			return err
-		}
-	}
-	_, err = tx.ExecContext(ctx, addFlowNodes, flowID, len(nodes), dbtime.Of(tx.Now()))
-	return err
-}
-
-// insertAll inserts rows, many with each statement.
-func (s *Store) insertAll(ctx context.Context, tx *driver.WriteTx, into string, rows [][]any) error {
-	for some := range slices.Chunk(rows, 100) {
-		insert := &statement{dialect: s.Engine}
-		insert.add("INSERT INTO " + into + "\nVALUES ")
-		for i, values := range some {
-			if i > 0 {
-				insert.add(", ")
-			}
-			insert.list(values)
-		}
-		if _, err := tx.ExecContext(ctx, insert.text.String(), insert.args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // AddJobs implements [driver.FlowWriter].
 func (s *Store) AddJobs(ctx context.Context, tx *driver.WriteTx, nodeID string, n int) error {
-	_, err := tx.ExecContext(ctx, addNodeJobs, nodeID, n, dbtime.Of(tx.Now()))
+	_, err := tx.ExecContext(ctx, addNodeJobs, n, dbtime.Of(tx.Now()), nodeID)
 	return err
 }
 
@@ -294,39 +190,6 @@ func (s *Store) CancelFlow(ctx context.Context, tx *driver.WriteTx, flowID strin
 	}
 	_, err = tx.ExecContext(ctx, cancelNodes, flowID)
 	return err
-}
-
-// RetryFlow implements [driver.FlowWriter].
-func (s *Store) RetryFlow(ctx context.Context, tx *driver.WriteTx, flowID string) error {
-	f, err := s.lockFlow(ctx, tx, flowID)
-	switch {
-	case err != nil:
-		return err
-	case !f.State.Finished():
-		return driver.ErrNotFinished
-	}
-	if err := s.stays(ctx, tx, flowID); err != nil {
-		return err
-	}
-	res, err := tx.ExecContext(ctx, retryTasks, flowID)
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return orError(err, driver.ErrFinished)
-	}
-	if _, err := tx.ExecContext(ctx, retryNodes, flowID, dbtime.Of(tx.Now())); err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, waitAgain, flowID)
-	return err
-}
-
-func orError(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // PruneFlows implements [driver.FlowWriter].
@@ -404,4 +267,74 @@ func scanNode(row Scanner) (n driver.Node, err error) {
 		&n.Moving, &updated, &finished)
 	n.UpdatedAt, n.FinishedAt = updated.Time, finished.Time
 	return n, err
+}
+
+// flowRules are the invariants of flows: what is counted must equal a full count. A flow that is being moved has its
+// jobs in two databases.
+var flowRules = []rule{
+	{"a node has counted the ends of its jobs", `
+SELECT /*q.*/job_nodes.id
+FROM /*q.*/job_nodes
+WHERE moving = 0
+  AND total - completed - failed - canceled <> (
+    SELECT COUNT(*)
+    FROM /*q.*/jobs
+    WHERE node = /*q.*/job_nodes.id
+      AND finished_at IS NULL)`},
+	{"a node has counted no fewer jobs than there are of each end", `
+SELECT ends.node
+FROM (
+  SELECT node, state, COUNT(*) AS n
+  FROM /*q.*/jobs
+  WHERE node IS NOT NULL
+    AND finished_at IS NOT NULL
+  GROUP BY node, state) AS ends
+JOIN /*q.*/job_nodes ON /*q.*/job_nodes.id = ends.node
+WHERE moving = 0
+  AND n > CASE ends.state WHEN 'completed' THEN completed WHEN 'failed' THEN failed ELSE canceled END`},
+	{"a node has ended exactly when its jobs have", `
+SELECT id
+FROM /*q.*/job_nodes
+WHERE moving = 0
+  AND ((finished_at IS NULL) = (state IN ('completed', 'failed', 'canceled'))
+    OR (finished_at IS NOT NULL AND completed + failed + canceled <> total)
+    OR (state = 'running' AND total > 0 AND completed + failed + canceled = total))`},
+	{"a node without jobs ends when it opens", `
+SELECT id
+FROM /*q.*/job_nodes
+WHERE moving = 0
+  AND state = 'running'
+  AND total = 0
+  AND NOT EXISTS (SELECT 1 FROM /*q.*/job_node_tasks WHERE node = /*q.*/job_nodes.id)`},
+	{"a node waits for those before it", `
+SELECT id
+FROM /*q.*/job_nodes
+WHERE waits <> (SELECT COUNT(*) FROM /*q.*/job_edges WHERE to_node = /*q.*/job_nodes.id AND passed = 0)
+  OR (state = 'waiting' AND waits = 0)
+  OR (state = 'running' AND waits > 0)`},
+	{"a flow has counted its nodes and their ends", `
+SELECT id
+FROM /*q.*/job_flows
+WHERE nodes <> (SELECT COUNT(*) FROM /*q.*/job_nodes WHERE flow_id = /*q.*/job_flows.id)
+  OR ended <> (SELECT COUNT(*) FROM /*q.*/job_nodes WHERE flow_id = /*q.*/job_flows.id AND finished_at IS NOT NULL)
+  OR (finished_at IS NULL) = (state IN ('completed', 'failed', 'canceled'))
+  OR (finished_at IS NOT NULL) <> (nodes = ended)`},
+	{"a flow is canceled only if one of its nodes or jobs was", `
+SELECT id
+FROM /*q.*/job_flows
+WHERE state = 'canceled'
+  AND NOT EXISTS (
+    SELECT 1
+    FROM /*q.*/job_nodes
+    WHERE flow_id = /*q.*/job_flows.id
+      AND (/*q.*/job_nodes.state = 'canceled' OR /*q.*/job_nodes.canceled > 0 OR moving = 1))`},
+	{"a job that waits for its node is released when that opens", `
+SELECT /*q.*/jobs.id
+FROM /*q.*/jobs
+LEFT JOIN /*q.*/job_nodes ON /*q.*/job_nodes.id = /*q.*/jobs.node
+WHERE /*q.*/jobs.state = 'queued'
+  AND /*q.*/jobs.hold = ` + Waiting + `
+  AND /*q.*/jobs.sequence IS NULL
+  AND (/*q.*/job_nodes.id IS NULL
+    OR (waits = 0 AND NOT EXISTS (SELECT 1 FROM /*q.*/job_node_tasks WHERE /*q.*/job_node_tasks.node = /*q.*/jobs.node)))`},
 }

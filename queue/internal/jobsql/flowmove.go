@@ -2,7 +2,6 @@ package jobsql
 
 import (
 	"context"
-	"slices"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -112,11 +111,8 @@ func (s *Store) FreezeFlows(ctx context.Context, tx *driver.WriteTx, flowIDs []s
 
 // stays refuses what is to be done to all jobs of a flow while some are in another database.
 func (s *Store) stays(ctx context.Context, tx *driver.WriteTx, flowID string) error {
-	moves, err := queryRows(ctx, tx, func(row Scanner) (moves bool, err error) {
-		err = row.Scan(&moves)
-		return moves, err
-	}, selectWhetherMoves, flowID)
-	if err == nil && slices.Contains(moves, true) {
+	moves, err := exists(ctx, tx, selectWhetherMoves, flowID)
+	if err == nil && moves {
 		err = driver.ErrJobMoves
 	}
 	return err

@@ -1,0 +1,28 @@
+-- A flow that is being canceled, and whose nodes all complete before that reaches them, has completed.
+DROP TRIGGER job_flows_ended;
+
+CREATE TRIGGER job_flows_ended AFTER UPDATE OF ended ON job_flows
+WHEN NEW.ended = NEW.nodes
+BEGIN
+  UPDATE job_flows
+  SET state = CASE
+      WHEN failed > 0 THEN 'failed'
+      WHEN canceled > 0 THEN 'canceled'
+      WHEN state = 'canceling' AND EXISTS (
+        SELECT 1 FROM job_nodes WHERE flow_id = NEW.id AND (job_nodes.state = 'canceled' OR job_nodes.canceled > 0)) THEN 'canceled'
+      ELSE 'completed'
+    END,
+    finished_at = updated_at
+  WHERE id = NEW.id;
+END;
+
+UPDATE job_flows
+SET state = 'completed'
+WHERE state = 'canceled'
+  AND failed = 0
+  AND canceled = 0
+  AND NOT EXISTS (
+    SELECT 1
+    FROM job_nodes
+    WHERE flow_id = job_flows.id
+      AND (job_nodes.state = 'canceled' OR job_nodes.canceled > 0 OR moving = 1));
