@@ -146,6 +146,29 @@ func TestAllCallsInAForeignTransaction(t *testing.T) {
 	})
 }
 
+// A key keeps others out whatever transaction has stored it, also when its job is no longer kept.
+func TestKeysInAForeignTransaction(t *testing.T) {
+	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {
+		hourly := ping.New(1, &queue.Options{Key: queue.ForPeriod("hourly", time.Hour)})
+		for _, duplicate := range []bool{false, true} {
+			f := begin(t)
+			result, err := q.EnqueueTx(t.Context(), f.tx, hourly)
+			require.NoError(t, err)
+			require.NoError(t, f.commit())
+			require.Equal(t, duplicate, result.Duplicate)
+		}
+		f := begin(t)
+		first, err := q.EnqueueTx(t.Context(), f.tx, ping.New(1, &queue.Options{Key: queue.Forever("once")}))
+		require.NoError(t, err)
+		_, err = f.tx.ExecContext(t.Context(), "DELETE FROM jobs")
+		require.NoError(t, err)
+		require.NoError(t, f.commit())
+		again, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{Key: queue.Forever("once")}))
+		require.NoError(t, err)
+		require.Equal(t, queue.EnqueueResult{ID: first.ID, Duplicate: true}, again)
+	})
+}
+
 // The program's own statements and the queue's are one transaction, whatever it is.
 func TestReadsInAForeignTransaction(t *testing.T) {
 	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {

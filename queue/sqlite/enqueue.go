@@ -218,7 +218,7 @@ func takeKey(
 		expires = tx.Now().Add(key.Period)
 	}
 	res, err := tx.ExecContext(ctx, insertKey, key.Name, jobID, string(key.Scope), fingerprint, dbtime.Of(expires),
-		dbtime.Of(tx.Now()), jobType)
+		jobType, dbtime.Of(tx.Now()))
 	if err != nil {
 		return driver.InsertResult{}, err
 	}

@@ -8,16 +8,17 @@ import (
 // executing it: hence "+ 0".
 const (
 	// Takes over a free key: one whose time is over, or one of scope coalesce whose job no longer waits.
+	// Its parameters are in order, which a program's own transaction binds by their first appearance.
 	insertKey = `
 INSERT INTO /*q.*/job_keys (key, job_id, scope, fingerprint, expires_at, type)
-VALUES ($1, $2, $3, $4, $5, $7)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (key) DO UPDATE
 SET job_id = excluded.job_id,
   scope = excluded.scope,
   fingerprint = excluded.fingerprint,
   expires_at = excluded.expires_at,
   type = excluded.type
-WHERE /*q.*/job_keys.expires_at <= $6
+WHERE /*q.*/job_keys.expires_at <= $7
   OR (/*q.*/job_keys.scope = 'coalesce' AND EXISTS (SELECT 1 FROM /*q.*/jobs WHERE id = /*q.*/job_keys.job_id AND state <> 'queued'))`
 
 	selectKey = `
