@@ -46,7 +46,7 @@ func (db *engine) Adopt(ctx context.Context, tx driver.Tx, now time.Time) (*driv
 		return db.names.Of(w, namesOf(w)), nil
 	}
 	if !adopted.IsOfPool(tx) {
-		return driver.NewAdoptedTx(db.names.Tx(tx), driver.SQLite, now), db.fits(ctx, tx)
+		return db.adopted(tx, now), db.fits(ctx, tx)
 	}
 	if !db.seen.Has(tx) {
 		if err := db.fits(ctx, tx); err != nil {
@@ -54,7 +54,33 @@ func (db *engine) Adopt(ctx context.Context, tx driver.Tx, now time.Time) (*driv
 		}
 		db.seen.Add(tx)
 	}
-	return driver.NewAdoptedTx(db.names.Tx(tx), driver.SQLite, now), nil
+	return db.adopted(tx, now), nil
+}
+
+func (db *engine) adopted(tx driver.Tx, now time.Time) *driver.WriteTx {
+	return driver.NewAdoptedTx(db.names.Tx(numberedTx{tx}), driver.SQLite, now)
+}
+
+// A numberedTx is a program's own transaction. It binds the parameters of the queue's statements by their numbers, where
+// the pool of the program would by the order in which they appear.
+type numberedTx struct{ driver.Tx }
+
+// Given is for txlock.
+func (t numberedTx) Given() driver.Tx { return t.Tx }
+
+// ExecContext implements [driver.Tx].
+func (t numberedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.Tx.ExecContext(ctx, numbered(query), args...)
+}
+
+// QueryContext implements [driver.Tx].
+func (t numberedTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return t.Tx.QueryContext(ctx, numbered(query), args...)
+}
+
+// QueryRowContext implements [driver.Tx].
+func (t numberedTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return t.Tx.QueryRowContext(ctx, numbered(query), args...)
 }
 
 // namesOf are the names that a transaction fills in.

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,6 +49,37 @@ func TestTransactionsThatDoNotFit(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+// The queue's statements mean the same in a program's own transaction, whose pool would bind $2 before $1.
+func TestParametersInAnAdoptedTransaction(t *testing.T) {
+	for name, cfg := range map[string]*sqlite.Config{"plain": nil, "prefix": {TablePrefix: "mail_"}} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "test.db")
+			db := openPath(t, path, cfg)
+			pool, err := sql.Open(sqlite.DriverName, path+"?_txlock=immediate&_foreign_keys=1")
+			require.NoError(t, err)
+			defer func() { require.NoError(t, pool.Close()) }()
+			tx, err := pool.BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, tx.Rollback()) }()
+			w, err := db.Driver().Adopt(t.Context(), tx, time.Now())
+			require.NoError(t, err)
+			var read string
+			require.NoError(t, w.QueryRowContext(t.Context(), "SELECT $2 || $1", "b", "a").Scan(&read))
+			require.Equal(t, "ab", read)
+			rows, err := w.QueryContext(t.Context(), "SELECT $2 || $1", "d", "c")
+			require.NoError(t, err)
+			require.True(t, rows.Next())
+			require.NoError(t, rows.Scan(&read))
+			require.Equal(t, "cd", read)
+			require.NoError(t, rows.Close())
+			_, err = w.ExecContext(t.Context(), "CREATE TABLE pairs (a TEXT, b TEXT CHECK (a < b))")
+			require.NoError(t, err)
+			_, err = w.ExecContext(t.Context(), "INSERT INTO pairs (b, a) VALUES ($2, $1)", "a", "b")
+			require.NoError(t, err)
 		})
 	}
 }

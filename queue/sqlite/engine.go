@@ -164,5 +164,9 @@ func (db *engine) query(ctx context.Context, query string, args ...any) (jobsql.
 	if db.file == nil && db.InWrite(ctx) {
 		return nil, errReadInside
 	}
-	return db.reader.QueryContext(ctx, db.names.Fill(query), args...)
+	query = db.names.Fill(query)
+	if db.closeReader == nil { // the engine's own readers do it
+		query = numbered(query)
+	}
+	return db.reader.QueryContext(ctx, query, args...)
 }

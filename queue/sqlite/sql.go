@@ -8,7 +8,6 @@ import (
 // executing it: hence "+ 0".
 const (
 	// Takes over a free key: one whose time is over, or one of scope coalesce whose job no longer waits.
-	// Its parameters are in order, which a program's own transaction binds by their first appearance.
 	insertKey = `
 INSERT INTO /*q.*/job_keys (key, job_id, scope, fingerprint, expires_at, type)
 VALUES ($1, $2, $3, $4, $5, $6)

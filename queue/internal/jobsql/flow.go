@@ -59,7 +59,6 @@ FROM /*q.*/job_edges
 WHERE from_node IN (SELECT id FROM /*q.*/job_nodes WHERE flow_id = $1)
 ORDER BY from_node, to_node`
 
-	// Their parameters are in order, which a program's own transaction of SQLite binds by their first appearance.
 	addFlowNodes = `
 UPDATE /*q.*/job_flows
 SET nodes = nodes + $1,

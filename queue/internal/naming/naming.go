@@ -124,6 +124,9 @@ type Named struct {
 	*Filler
 }
 
+// Given is for txlock.
+func (n Named) Given() driver.Tx { return n.Tx }
+
 // ExecContext implements [driver.Tx].
 func (n Named) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return n.Tx.ExecContext(ctx, n.Fill(query), args...)

@@ -61,6 +61,9 @@ func validTx(tx driver.Tx) error {
 	return nil
 }
 
+// A wrapper is a transaction as a driver has adopted it.
+type wrapper interface{ Given() driver.Tx }
+
 // A lock is the lock of one transaction. It exists while calls hold it or wait for it.
 type lock struct {
 	calls int
@@ -69,6 +72,9 @@ type lock struct {
 
 // Lock returns when no other call works in the transaction. The caller calls leave when its own is over.
 func Lock(ctx context.Context, tx driver.Tx) (leave func(), err error) {
+	for x, ok := tx.(wrapper); ok; x, ok = tx.(wrapper) {
+		tx = x.Given()
+	}
 	var key any = tx
 	if x, ok := tx.(*sqlx.Tx); ok {
 		key = x.Tx
