@@ -54,6 +54,13 @@ type flowPage struct {
 	CanRetry  bool
 }
 
+// stands reports whether all nodes that are left wait for others that have ended: a job of one was retried by itself.
+func stands(status *flow.Status, nodes []flow.Node) bool {
+	return status.State == flow.Running && !slices.ContainsFunc(nodes, func(n flow.Node) bool {
+		return !n.State.Finished() && n.State != flow.Waiting
+	})
+}
+
 func (h *Handler) flow(ctx context.Context, u *url.URL) (*view, error) {
 	id := strings.TrimPrefix(u.Path, "/flows/")
 	if !isText(id) {
@@ -68,7 +75,7 @@ func (h *Handler) flow(ctx context.Context, u *url.URL) (*view, error) {
 		return nil, err
 	}
 	p := &flowPage{Flow: status, Picture: drawFlow(nodes), Node: u.Query().Get("node"),
-		CanCancel: !status.State.Finished(), CanRetry: status.State == flow.Failed || status.State == flow.Canceled}
+		CanCancel: !status.State.Finished(), CanRetry: status.State == flow.Failed || status.State == flow.Canceled || stands(status, nodes)}
 	// What needs a person comes first.
 	order := []flow.State{flow.Failed, flow.Canceled, flow.Retrying, flow.Running, flow.Waiting, flow.Completed}
 	slices.SortStableFunc(nodes, func(a, b flow.Node) int {

@@ -72,6 +72,26 @@ func TestAFlowIsShown(t *testing.T) {
 	require.Equal(t, flow.Running, status.State)
 }
 
+// A flow that a retry of one job has left standing is retried on its page, as Doctor advises.
+func TestAFlowThatStandsStillIsRetried(t *testing.T) {
+	s := newSite(t, nil)
+	f := flow.New("report", nil)
+	f.Add("first", archive.New(letter{}, &queue.Options{MaxAttempts: 1}))
+	f.Add("then", classify.New(letter{}, nil), flow.After("first"))
+	id, err := flow.Enqueue(t.Context(), s.q, f)
+	require.NoError(t, err)
+	require.NotContains(t, s.get("flows/"+id).body, "Retry the flow")
+	s.work(archive, fail)
+	_, err = s.q.Claim(t.Context(), "w", []string{string(classify)}, 1) // which cancels it
+	require.NoError(t, err)
+	canceled, err := s.q.Jobs(t.Context(), queue.Filter{Types: []string{string(classify)}})
+	require.NoError(t, err)
+	require.NoError(t, s.q.Retry(t.Context(), canceled[0].ID))
+	require.Contains(t, s.get("flows/"+id).body, "Retry the flow")
+	require.Contains(t, s.act("flows/"+id+"/retry", nil).body, "What has failed runs again.")
+	require.NotContains(t, s.get("flows/"+id).body, "Retry the flow")
+}
+
 // Of a large flow, a level is one box.
 func TestALargeFlowIsFolded(t *testing.T) {
 	s := newSite(t, nil)

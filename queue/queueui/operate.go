@@ -132,7 +132,7 @@ func (h *Handler) actFlow(w http.ResponseWriter, r *http.Request, name string,
 	switch {
 	case errors.Is(err, queue.ErrFinished), errors.Is(err, queue.ErrNotFinished):
 		h.problem(w, r, http.StatusConflict, "Not done",
-			"A flow that runs can be canceled, and one that has ended with failed or canceled jobs retried.")
+			"A flow that runs can be canceled, and one that has ended, or stands still, with failed or canceled jobs retried.")
 	case err != nil:
 		h.failed(w, r, err)
 	default:
