@@ -61,8 +61,8 @@ func (db *engine) adopted(tx driver.Tx, now time.Time) *driver.WriteTx {
 	return driver.NewAdoptedTx(db.names.Tx(numberedTx{tx}), driver.SQLite, now)
 }
 
-// A numberedTx is a program's own transaction. It binds the parameters of the queue's statements by their numbers, where
-// the pool of the program would by the order in which they appear.
+// A numberedTx is a program's own transaction. It binds the parameters of the queue's statements by their numbers,
+// where the pool of the program would by the order in which they appear.
 type numberedTx struct{ driver.Tx }
 
 // Given is for txlock.
