@@ -75,7 +75,8 @@ func (h *Handler) flow(ctx context.Context, u *url.URL) (*view, error) {
 		return nil, err
 	}
 	p := &flowPage{Flow: status, Picture: drawFlow(nodes), Node: u.Query().Get("node"),
-		CanCancel: !status.State.Finished(), CanRetry: status.State == flow.Failed || status.State == flow.Canceled || stands(status, nodes)}
+		CanCancel: !status.State.Finished(),
+		CanRetry:  status.State == flow.Failed || status.State == flow.Canceled || stands(status, nodes)}
 	// What needs a person comes first.
 	order := []flow.State{flow.Failed, flow.Canceled, flow.Retrying, flow.Running, flow.Waiting, flow.Completed}
 	slices.SortStableFunc(nodes, func(a, b flow.Node) int {
