@@ -223,14 +223,14 @@ var internalPackages = map[string]struct {
 		"github.com/stretchr/testify/require"}},
 	"internal/chaos":    {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/costtest": {users: []string{"internal/browsertest"}, imports: []string{"github.com/stretchr/testify/require"}},
-	"internal/dbtest": {users: []string{"rules/internal/storetest"}, imports: []string{
-		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/jackc/pgx/v5",
+	"internal/dbtest": {users: []string{"rules/internal/storetest", "internal/jobtree"}, imports: []string{
+		"queue", "queue/driver", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/jackc/pgx/v5",
 		"github.com/jackc/pgx/v5/pgxpool", "github.com/jmoiron/sqlx", "github.com/stretchr/testify/require",
 		"go.uber.org/goleak",
 	}},
 	"internal/jobtree": {imports: []string{
-		"queue", "queue/driver", "queue/queueadmin", "github.com/google/uuid", "github.com/stretchr/testify/require",
-		"go.uber.org/goleak",
+		"queue", "queue/driver", "queue/queueadmin", "internal/dbtest", "github.com/google/uuid",
+		"github.com/stretchr/testify/require",
 	}},
 }
 
