@@ -141,7 +141,7 @@ func TestStopAndResume(t *testing.T) {
 		browsertest.Eval[any](b, `document.querySelector("#stop").click()`)
 		b.Until(`document.querySelector("#stopped #by")?.textContent === "` + access.LocalName + `"`)
 		require.Equal(t, access.LocalName, stoppedBy())
-		require.True(t, browsertest.Eval[bool](b, hidden), "it is stopped already")
+		b.Until(hidden) // when the page has its styles
 		b.TabTo("#resume")
 		b.Press("\r")
 		b.Until(`document.querySelector(".done")?.textContent.includes("goes on")`)
