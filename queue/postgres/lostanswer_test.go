@@ -88,7 +88,7 @@ func pass(to io.WriteCloser, from io.ReadCloser, look func([]byte) bool) {
 // The end of a job is committed and the answer lost: it is told of all the same, once, and not as if it had been
 // refused.
 func TestAnEndWhoseAnswerWasLostIsTold(t *testing.T) {
-	dsn, err := url.Parse(dbtest.With(t, dbtest.PostgresDSN(t), "sslmode", "disable"))
+	dsn, err := url.Parse(dbtest.With(t, dbtest.MigratedDSN(t), "sslmode", "disable"))
 	require.NoError(t, err)
 	proxy := startCuttingProxy(t, dsn.Host)
 	dsn.Host = proxy.listener.Addr().String()
