@@ -3,6 +3,8 @@ package flow_test
 import (
 	"context"
 	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,13 +47,13 @@ func TestIdleBehindAJobOfAFlow(t *testing.T) {
 				if test.prepare != nil {
 					test.prepare(t, q)
 				}
-				untilIdle(t, q, ask)
+				untilIdle(t, q, ask, slog.DiscardHandler)
 				if test.again {
 					for job, err := range flow.Jobs(t.Context(), q, id, "3") {
 						require.NoError(t, err)
 						require.NoError(t, q.Retry(t.Context(), job.ID))
 					}
-					untilIdle(t, q, ask)
+					untilIdle(t, q, ask, slog.DiscardHandler)
 				}
 				require.Equal(t, test.want, shape(t, q, id))
 			})
@@ -59,7 +61,7 @@ func TestIdleBehindAJobOfAFlow(t *testing.T) {
 	}
 }
 
-// What is behind a job that starts later, or that another program runs, is waited for.
+// What is behind a job that starts later, or that another program runs, is waited for: until it has been said that it waits.
 func TestIdleWaitsForAFlowThatGoesOn(t *testing.T) {
 	const other queue.Type[int] = "other"
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
@@ -69,11 +71,12 @@ func TestIdleWaitsForAFlowThatGoesOn(t *testing.T) {
 		elsewhere := enqueue(t, q, flow.Chain(other.New(1, nil), number.New(2, nil)))
 		a := claimOne(t, q, string(other))
 		require.NoError(t, q.Pause(t.Context(), queue.ForKey("k")))
+		waits := make(chan struct{})
 		ended := apart(func() error {
-			time.Sleep(600 * time.Millisecond)
+			<-waits
 			return a.Complete(context.Background(), nil)
 		})
-		untilIdle(t, q, "ask")
+		untilIdle(t, q, "ask", whenSaid("not idle yet", sync.OnceFunc(func() { close(waits) })))
 		require.NoError(t, <-ended)
 		for _, id := range []string{later, elsewhere} {
 			require.Equal(t, "completed, 1 completed 1/1, 2 completed 1/1", shape(t, q, id))
@@ -82,10 +85,9 @@ func TestIdleWaitsForAFlowThatGoesOn(t *testing.T) {
 }
 
 // untilIdle runs jobs until none is left that can start. Those of the type ask wait for a signal.
-func untilIdle(t *testing.T, q *queue.Queue, ask queue.Type[int]) {
+func untilIdle(t *testing.T, q *queue.Queue, ask queue.Type[int], log slog.Handler) {
 	t.Helper()
-	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: 10 * time.Millisecond,
-		Logger: slog.New(slog.DiscardHandler)})
+	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: 10 * time.Millisecond, Logger: slog.New(log)})
 	require.NoError(t, err)
 	register(d)
 	queue.Handle(d, ask, func(ctx context.Context, w *queue.Work[int]) error {
@@ -97,3 +99,23 @@ func untilIdle(t *testing.T, q *queue.Queue, ask queue.Type[int]) {
 	require.NoError(t, d.RunUntilIdle(ctx))
 	require.NoError(t, ctx.Err(), "it was not idle")
 }
+
+// A saying is a log that calls fn at each line that begins with a text.
+type saying struct {
+	slog.Handler
+	text string
+	fn   func()
+}
+
+func whenSaid(text string, fn func()) slog.Handler { return saying{slog.Default().Handler(), text, fn} }
+
+// Handle implements [slog.Handler].
+func (s saying) Handle(_ context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, s.text) {
+		s.fn()
+	}
+	return nil
+}
+
+// WithAttrs implements [slog.Handler].
+func (s saying) WithAttrs([]slog.Attr) slog.Handler { return s }
