@@ -2,6 +2,7 @@ package queueadmin_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -156,6 +157,7 @@ func TestUninstallFindsCallsOfJobEnqueue(t *testing.T) {
 	require.NoError(t, db.Reader().Get(&schema, "SELECT current_schema()"))
 	for _, c := range []struct{ call, setting string }{
 		{"Job_Enqueue('mail')", ""}, {`"job_enqueue" ('mail')`, ""}, {schema + " . job_enqueue('mail')", ""},
+		{strings.ToUpper(schema) + ".job_enqueue('mail')", ""},
 		{`"` + schema + `"."job_enqueue"('mail')`, ""}, {"job_enqueue('mail')", "SET search_path = public, " + schema},
 	} {
 		executeIn(t, db, "CREATE FUNCTION order_mail() RETURNS void LANGUAGE plpgsql "+c.setting+
