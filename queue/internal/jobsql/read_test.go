@@ -86,6 +86,7 @@ func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
 		"expires_at = 'soon'": func(j *driver.Job) { j.ExpiresAt = time.Time{} },
 		"not_before = 'soon'": func(j *driver.Job) { j.NotBefore = time.Time{} },
 		"crashes = 'many'":    func(j *driver.Job) { j.Crashes = math.MaxInt },
+		"user_id = x'4142'":   func(j *driver.Job) { j.UserID = "AB" }, // which JSON cannot hold as it is
 	} {
 		migrated(t, db, "DELETE FROM jobs", insertWhole, "UPDATE jobs SET "+damage)
 		want := whole
