@@ -61,7 +61,7 @@ func TestIdleBehindAJobOfAFlow(t *testing.T) {
 	}
 }
 
-// What is behind a job that starts later, or that another program runs, is waited for: until it has been said that it waits.
+// What is behind a job that starts later, or that another program runs, is waited for, and that is said.
 func TestIdleWaitsForAFlowThatGoesOn(t *testing.T) {
 	const other queue.Type[int] = "other"
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
